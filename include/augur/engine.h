@@ -89,8 +89,8 @@ struct ModelInfo {
   std::string bos_token;  ///< as it is written in a text; empty without one
   std::string eos_token;  ///< the first of those that end a text
   /// The model (its shape and norms, not all of its weights), the formats it computes in, the order of its
-  /// sums and this version: where they are the same, a request of the same file has the same tokens and
-  /// log-probabilities on any machine.
+  /// sums, this version, and the rotations where these depend on the context: where they are the same, a
+  /// request of the same file has the same tokens and log-probabilities on any machine (docs/law.md).
   std::string fingerprint;
 };
 

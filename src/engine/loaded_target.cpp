@@ -108,8 +108,10 @@ std::string fingerprint_of(const Model& model) {
   std::string weights = model.weight_types();
   std::erase(weights, ' ');
   std::replace(weights.begin(), weights.end(), ',', '+');
-  return fmt::format("augur-{}-law{}-{}-{}-kv-{}", version(), law_number_of(model),
-                     model.fingerprint().digest, weights, name(model.kv_type()));
+  const std::string rotations = rotation_digest(model.config(), model.context());
+  return fmt::format("augur-{}-law{}-{}-{}-kv-{}{}{}", version(), law_number_of(model),
+                     model.fingerprint().digest, weights, name(model.kv_type()),
+                     rotations.empty() ? "" : "-rope-", rotations);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "model/fingerprint.h"
 
+#include <bit>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -92,6 +93,20 @@ Fingerprint fingerprint_of(const Checkpoint& checkpoint) {
   const ModelConfig config = ModelConfig::from_json(checkpoint.config(), checkpoint.path().string());
   StoredWeights source(checkpoint.weights(), config.tied_embeddings);
   return fingerprint_of(config, source);
+}
+
+std::string rotation_digest(const ModelConfig& config, std::int64_t context) {
+  Fnv1a hash;
+  bool follows_context = false;
+  for (const LayerSpec& kind : config.kinds) {
+    if (!kind.rope.follows_context()) continue;
+    follows_context = true;
+    const RopeTable table = make_rope_table(kind.rope, config.head_dim, context);
+    for (const float f : table.inverse_frequencies) {
+      hash.add_little_endian(std::bit_cast<std::uint32_t>(f), 4);
+    }
+  }
+  return follows_context ? fmt::format("{:016x}", hash.value()) : std::string();
 }
 
 nlohmann::json to_json(const Fingerprint& fingerprint) {

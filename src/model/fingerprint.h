@@ -28,6 +28,10 @@ struct Fingerprint {
 Fingerprint fingerprint_of(const ModelConfig& config, WeightSource& source);
 Fingerprint fingerprint_of(const Checkpoint& checkpoint);
 
+/// Tells the rotations of a model opened with `context` tokens from those that it has with another: a hash of
+/// the frequencies, 16 hexadecimal digits; empty where they depend on the model alone.
+std::string rotation_digest(const ModelConfig& config, std::int64_t context);
+
 nlohmann::json to_json(const Fingerprint& fingerprint);
 std::string to_string(const Fingerprint& fingerprint);
 

@@ -31,6 +31,9 @@ struct RopeConfig {
   /// the model is opened with decides.
   std::vector<double> long_factors;
 
+  /// Whether frequencies depend on the context that the model is opened with.
+  bool follows_context() const { return !none && (scaling == Scaling::Dynamic || !long_factors.empty()); }
+
   friend bool operator==(const RopeConfig&, const RopeConfig&) = default;
 };
 

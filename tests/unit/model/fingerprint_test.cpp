@@ -90,6 +90,36 @@ TEST(Fingerprint, DependsOnNormsToTheExactnessOfBfloat16AndOnTheVocabulary) {
   EXPECT_NE(digest(config, 0), digest_of_ones);
 }
 
+TEST(RotationDigest, DiffersWhereFrequenciesDo) {
+  const RopeConfig dynamic{.scaling = RopeConfig::Scaling::Dynamic, .factor = 2, .original_context = 100};
+  const RopeConfig longrope{.scaling = RopeConfig::Scaling::Factors,
+                            .original_context = 100,
+                            .factors = {1, 1, 1, 1, 2},
+                            .long_factors = {1, 2, 3, 4, 5}};
+  ModelConfig config = tiny_config();
+  config.kinds.push_back(config.kinds[0]);  // layers that follow the context beside others that do not
+  for (const RopeConfig& rope : {dynamic, longrope}) {
+    config.kinds[1].rope = rope;
+    for (const std::int64_t a : {50, 100, 101, 200}) {
+      EXPECT_EQ(rotation_digest(config, a).size(), 16u);
+      for (const std::int64_t b : {50, 100, 101, 200}) {
+        const bool same = make_rope_table(rope, config.head_dim, a).inverse_frequencies ==
+                          make_rope_table(rope, config.head_dim, b).inverse_frequencies;
+        EXPECT_EQ(rotation_digest(config, a) == rotation_digest(config, b), same) << a << ' ' << b;
+      }
+    }
+  }
+}
+
+TEST(RotationDigest, IsEmptyWhereTheContextChangesNothing) {
+  ModelConfig config = tiny_config();
+  EXPECT_EQ(rotation_digest(config, 100), "");
+  config.kinds[0].rope = {.scaling = RopeConfig::Scaling::Yarn, .factor = 4, .original_context = 100};
+  EXPECT_EQ(rotation_digest(config, 400), "");
+  config.kinds[0].rope = {.none = true, .scaling = RopeConfig::Scaling::Dynamic, .original_context = 100};
+  EXPECT_EQ(rotation_digest(config, 400), "");
+}
+
 TEST(Fingerprint, OfTheSameTargetFitsUnderEitherKey) {
   for (const char* key : {kHeadTargetKey, kPartTargetKey}) {
     const nlohmann::json config = {{key, to_json(example())}};

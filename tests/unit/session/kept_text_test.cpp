@@ -6,6 +6,7 @@
 #include <fstream>
 #include <future>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "augur/session.h"
@@ -187,6 +188,61 @@ TEST_F(KeptTextTest, WhatIsDamagedOrAnothersIsAnError) {
   for (const auto& [session_options, problem] : others) {
     Session stranger(another, session_options);
     EXPECT_THAT(load(stranger, path("a")).error, HasSubstr(problem));
+  }
+}
+
+/// Rotations of these models depend on the context that they are opened with: by the same `-c`, or another
+/// one that rotates alike, a text's keys are the ones that a prompt would get.
+TEST_F(KeptTextTest, ATextWhoseKeysAreRotatedOtherwiseIsRefused) {
+  const nlohmann::json scalings[] = {
+      {{"rope_type", "dynamic"}, {"factor", 4.0}},
+      {{"rope_type", "longrope"},
+       {"original_max_position_embeddings", 256},
+       {"short_factor", {1.0, 1.0, 1.5, 2.0}},
+       {"long_factor", {1.0, 2.0, 4.0, 8.0}}},
+  };
+  for (const nlohmann::json& scaling : scalings) {
+    SCOPED_TRACE(scaling.dump());
+    const testing_support::TemporaryFolder model;
+    for (const char* file : {"model.safetensors", "tokenizer.model"}) {
+      std::filesystem::copy_file(testing_support::stories_path() / file, model.path() / file);
+    }
+    nlohmann::json config =
+        nlohmann::json::parse(std::ifstream(testing_support::stories_path() / "config.json"));
+    const bool dynamic = scaling["rope_type"] == "dynamic";
+    if (dynamic) config["max_position_embeddings"] = 256;
+    config["rope_scaling"] = scaling;
+    std::ofstream(model.path() / "config.json") << config;
+    const auto opened = [&](std::int64_t context) {
+      EngineOptions options = testing_support::stories_engine_options();
+      options.model = model.path().string();
+      options.context = context;
+      return testing_support::test_engine(options);
+    };
+    const auto engine = opened(256);
+    Request request = first();
+    request.max_tokens = 20;
+    request.speculation = SpeculationPlan::parse("none");
+    std::vector<TokenId> text = engine->prompt_tokens(request);
+    {
+      Session session(*engine);
+      const Result result = session.submit(request).wait();
+      text.insert(text.end(), result.tokens.begin(), result.tokens.end());
+      ASSERT_EQ(save(session, text, path("a")).error, "");
+    }
+    {
+      const auto alike = opened(200);
+      EXPECT_EQ(alike->info().fingerprint, engine->info().fingerprint);
+      Session session(*alike);
+      EXPECT_EQ(load(session, path("a")).error, "");
+    }
+    const auto other = opened(512);
+    EXPECT_NE(other->info().fingerprint, engine->info().fingerprint);
+    Session session(*other);
+    const TextFile refused = load(session, path("a"));
+    EXPECT_EQ(refused.tokens, 0);
+    EXPECT_THAT(refused.error, AllOf(HasSubstr(engine->info().fingerprint),
+                                     HasSubstr(other->info().fingerprint), HasSubstr("system_fingerprint")));
   }
 }
 
