@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "draft/common/sequence_rows.h"
+#include "draft/expansion.h"
 
 namespace augur {
 namespace {
@@ -25,16 +26,6 @@ bool guarded(SequenceDraft& draft, Call&& call) {
 int turn_of(const SequenceDraft& draft, std::size_t speculator) {
   const int turn = draft.speculation.drafters[speculator].turn;
   return turn < 0 ? static_cast<int>(speculator) : turn;
-}
-
-/// Whether the nodes from `first` on are what was asked for: below the frontier, and not too many.
-[[maybe_unused]] bool only_asked(const DraftTree& tree, std::int32_t first,
-                                 std::span<const std::int32_t> frontier, int most) {
-  if (tree.size() - first > most) return false;
-  const auto parents = tree.parents().subspan(static_cast<std::size_t>(first));
-  return std::all_of(parents.begin(), parents.end(), [&](std::int32_t parent) {
-    return parent >= first || std::find(frontier.begin(), frontier.end(), parent) != frontier.end();
-  });
 }
 
 }  // namespace
@@ -301,9 +292,7 @@ void Round::expand(std::span<Seat*> group, int level) {
   const double ms = watch.ms();
   group.front()->drafting->costs->observe(level, rows, ms);
   for (std::size_t i = 0; i < group.size(); ++i) {
-    assert(only_asked(*jobs_[i].tree, group[i]->size_before_level, jobs_[i].frontier,
-                      jobs_[i].options.max_nodes) &&
-           "a drafter adds what it was asked for");
+    assert(broken_promise(jobs_[i], group[i]->size_before_level, group[i]->draft->vocab).empty());
     guarded(*group[i]->draft, [&] { prune_illegal(*group[i]->draft, *jobs_[i].tree); });
   }
 }

@@ -162,7 +162,7 @@ void DflashDrafter::add_nodes(const ExpandJob& job, std::size_t index) {
     const std::int32_t depth = job.tree->depths()[at(node)];
     if (depth >= depths_) continue;
     const int slot = first_ + depth;
-    if (!weights_.candidates.offer(index, node, result_->logits(slot), result_->state(slot))) return;
+    if (!weights_.candidates.offer(index, node, result_->logits(slot), result_->state(slot))) break;
     if (markov == nullptr) continue;
     row_of_node_.resize(at(job.tree->size()), -1);
     row_of_node_[at(node)] = markov_rows_++;

@@ -32,7 +32,9 @@ std::string join(const std::vector<std::string>& names) {
 /// Slots for drafted tokens in a cache, beyond the text's own.
 std::int64_t draft_slots(const PolicyModel* policy) {
   constexpr std::int64_t kUsualSlots = 512;
-  return policy == nullptr ? kUsualSlots : std::max(kUsualSlots, 2 * policy->bounds().nodes.count);
+  if (policy == nullptr) return kUsualSlots;
+  const TreeBounds bounds = policy->bounds();
+  return std::max(kUsualSlots, bounds.batch > 0 ? bounds.batch : 2 * bounds.nodes.count);
 }
 
 /// Makes the plan's drafters, and `beside` (drafter_beside()) if there is one, for the policy to steer. Each

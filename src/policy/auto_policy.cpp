@@ -29,7 +29,7 @@ class AutoModel final : public PolicyModel {
 
   TreeBounds bounds() const override {
     const std::string_view key = "policy";
-    return {.nodes = {AutoSequence::kMostNodes / 2, key},
+    return {.nodes = {AutoSequence::kMostNodes, key},
             .expanded = {AutoSequence::kMostNodes / 2, key},
             .batch = AutoSequence::kMostNodes};
   }
