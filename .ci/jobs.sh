@@ -72,7 +72,7 @@ job_style() {
 job_address() {
   tests "address and undefined-behaviour sanitizers" sanitized asan-ubsan 'SmolLM2|Gemma3|^(Auto|Prompt)Simulation' \
     base plan files text checkpoint grammar kernels law sampling model vocab tree cost policy auto draft verify decode engine \
-    session server hostile c_api parity corpus trace suite
+    session server hostile c_api contract parity corpus trace suite
 }
 
 # With two kernel variants; the kernels' own tests cover all. What needs many samples shows nothing more here.

@@ -4,7 +4,7 @@
 A line `<!-- text of PATH -->` stands before a code block that is that file's whole text (from the repository's root).
 Where one file of a folder is shown, all of its files are: a recipe leaves nothing out. A line `<!-- table of PATH -->`
 stands before the table of a list of types (src/draft/drafter_types.inc, src/policy/policy_types.inc): what is registered
-is in it.
+is in it. README's "13 drafters, 11 policies" are as many as these lists have.
 
 usage: scripts/check_snippets.py [--write]     --write: puts texts and tables into the pages instead
 """
@@ -18,8 +18,9 @@ TABLE = re.compile(r"^<!-- table of (\S+) -->\n((?:\|.*\n)*)", re.MULTILINE)
 TYPE = re.compile(r"^AUGUR_\w+\((\w+),\s(.*?)\)$", re.MULTILINE | re.DOTALL)
 FIELD = re.compile(r'\.(\w+) = ("[^"]*"|\w+)')
 HEADINGS = {"drafter": ("--spec-type", "what it proposes"), "policy": ("--spec-policy", "what it drafts")}
+COUNTS = re.compile(r"\b\d+ drafters, \d+ policies\b")
+LISTS = ("src/draft/drafter_types.inc", "src/policy/policy_types.inc")
 SNIPPET = re.compile(r"^<!-- text of (\S+) -->\n```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
 
 
 def table_of(path):
@@ -36,6 +37,11 @@ def table_of(path):
             continue
         rows.append(f"| `{named['name']}` | {named['summary']} | [{file.stem}]({file.relative_to(ROOT)}) |")
     return "".join(row + "\n" for row in rows)
+
+
+def counts():
+    drafters, policies = (len(TYPE.findall((ROOT / path).read_text(encoding="utf-8"))) for path in LISTS)
+    return f"{drafters} drafters, {policies} policies"
 
 
 write = sys.argv[1:] == ["--write"]
@@ -71,6 +77,11 @@ for name in listing.stdout.split():
         return f"<!-- table of {match.group(1)} -->\n{wanted}"
 
     new = TABLE.sub(check_table, SNIPPET.sub(check, text))
+    if name == "README.md":
+        said = COUNTS.findall(text)
+        if said != [counts()] and not (write and said):
+            problems.append(f"{name}: says {said}, not {counts()}: run scripts/check_snippets.py --write")
+        new = COUNTS.sub(counts(), new)
     if text.count("<!-- text of ") != len(SNIPPET.findall(text)):
         problems.append(f"{name}: a line <!-- text of PATH --> without a code block behind it")
     if write and new != text:

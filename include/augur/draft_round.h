@@ -11,9 +11,11 @@ struct RoundFigures {
   std::int32_t next = -1;       ///< the model's own token behind the accepted ones
   std::int64_t drafted = 0;     ///< tokens that were proposed, before pruning
   std::int64_t batch_rows = 0;  ///< of the forward that verified them: all requests' and prompts'
-  double draft_ms = 0;          ///< this request's share of the step's times
-  double verify_ms = 0;         ///< of what the drafts' rows alone would have taken
-  double other_ms = 0;
+  // This request's share of what the step took. The round took draft_ms + verify_ms + other_ms: prompts that
+  // were read in the same step are no part of it.
+  double draft_ms = 0;   ///< drafting, in equal parts among the requests that draft
+  double verify_ms = 0;  ///< the forward and the check of the drafts, by rows, as if without the prompts'
+  double other_ms = 0;   ///< all else, in equal parts
 };
 
 /// One step of a request's speculation: what was drafted, what the model made of it, and what it took.

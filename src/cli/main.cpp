@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", version_text, "Print version, kernel variants and build");
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
+  app.footer("'augur generate --help' lists drafters (--spec-type) and policies (--spec-policy).");
 
   Action action;
   add_generate(app, action);

@@ -44,7 +44,8 @@ std::string_view broken_promise(const ExpandJob& job, std::int32_t first, std::i
     const bool of_its_branch = traits.one_shot && parent >= first;
     if (!asked && !of_its_branch) return "a child of a node that was not to be expanded";
     if (tree.depths()[at(node)] > traits.max_depth) return "a node deeper than its max_depth";
-    if (tree.tokens()[at(node)] < 0 || tree.tokens()[at(node)] >= vocab) return "a token outside the vocabulary";
+    if (tree.tokens()[at(node)] < 0 || tree.tokens()[at(node)] >= vocab)
+      return "a token outside the vocabulary";
     if (tree.proposers()[at(node)] != job.options.proposer) return "another proposer";
     // Every parent once, by its first child.
     if (tree.first_child(parent) != node) continue;

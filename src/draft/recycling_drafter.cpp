@@ -7,6 +7,7 @@
 
 #include "base/elementary.h"
 #include "base/index.h"
+#include "draft/common/copy_odds.h"
 #include "draft/common/owners_memory.h"
 #include "draft/registry.h"
 
@@ -14,10 +15,6 @@ namespace augur {
 namespace {
 
 constexpr int kSuccessors = 8;  ///< of a token, as in the paper
-/// Of the probability that the target gave a successor, what is left of it where the token stands next: the
-/// text before it is another one. Of 1,030 first and second successors below accepted nodes (SmolLM2-135M,
-/// MT-bench).
-constexpr double kStillRight = 0.72;
 
 /// What the target held likeliest after a token, where it saw the token last: the paper's adjacency matrix,
 /// of the tokens that it has seen.

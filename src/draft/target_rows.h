@@ -28,11 +28,11 @@ struct TargetWants {
 
 /// Rows that the target has run for a sequence: a round's verified tree, what was rejected of it included, or
 /// a piece of the prompt. What is not asked for is null or 0. All of it is valid during the call that shows
-/// it.
+/// it. A drafter that does not ask for prompts is shown none, whatever others ask for.
 struct TargetRows {
   std::span<const TokenId> tokens;  ///< [rows]; of a tree its nodes, the root first
   std::span<const std::int32_t>
-      parents;  ///< [rows] rows, each before its children; -1: the text before row 0
+      parents;  ///< [rows] rows, each before its children; -1: the text before row 0, known from sync()
   std::span<const std::int32_t> positions;  ///< [rows] absolute
   /// Rows that become text, ascending: the accepted path, or all of a prompt's. sync() brings them next.
   std::span<const std::int32_t> kept;

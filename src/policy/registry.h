@@ -47,8 +47,10 @@ class PolicyModel {
   virtual std::unique_ptr<TreePolicy> make(const DrafterIdentity& drafter) = 0;
   /// The policies of a sequence with these drafters, in their order, and what steers these together.
   virtual SequencePolicies make_all(std::span<const DrafterIdentity> drafters);
-  /// Nodes beside the root that a tree of several drafters may have; 0: all they propose.
+  /// Nodes beside the root that a tree of several drafters may have; 0: all they propose, which a policy that
+  /// reads the plan's size must not say.
   virtual int merged_nodes() const { return 0; }
+  /// Of every tree that it makes with its settings.
   virtual TreeBounds bounds() const = 0;
   /// What a user should know about how well its parts fit the target; mostly nothing.
   virtual std::string warning() const { return {}; }
@@ -57,7 +59,8 @@ class PolicyModel {
   /// Whether drafters that cost nothing are to draft before those that do.
   virtual bool lookups_first() const { return false; }
   /// Forgets what was learnt from the texts so far; policies that have been made keep theirs. A policy that
-  /// learns from text to text must override it.
+  /// learns from text to text must override it. It may learn from the texts of all owners: figures, such as
+  /// how often drafts are accepted, no tokens.
   virtual void forget_learnt() {}
 };
 
@@ -73,9 +76,10 @@ struct PolicyType {
   std::string_view limits = {};
   std::string_view summary = {};  ///< half a line, for --help and README's table
   Suite suite = Suite::No;
-  /// It may find a whole text not worth drafting for, by the times that it measures: what it drafts differs
-  /// from run to run.
+  /// It may find a whole text not worth drafting for.
   bool may_decode_plainly = false;
+  /// What it drafts depends on measured times, so that two runs of one request may draft differently.
+  bool goes_by_times = false;
 };
 
 /// Every policy there is. A new one is a new file and one line in policy_types.inc.

@@ -12,11 +12,13 @@ enum class RoundMode : std::uint8_t {
   Fixed,      ///< nobody decided: the policy always speculates in the same way
   Plain,      ///< speculation was judged not to pay
   Speculate,  ///< it was judged to pay
-  Probe,      ///< it was not, but was tried again to see
+  Probe,      ///< it was not, or nobody knows, and was tried to see
 };
 
 /// What whoever steered a round expected of it.
 struct StepForecast {
+  /// A policy that chooses among shapes by trying them calls a trial Probe, what it takes to be best
+  /// Speculate, and either by name in `choice`.
   RoundMode mode = RoundMode::Fixed;
   double tokens = 0;    ///< the target's own included; 0: nobody said
   double ms = 0;        ///< the whole round, drafting included
@@ -35,7 +37,9 @@ struct StepTrace : RoundFigures {
   std::span<const std::int32_t> path;  ///< accepted nodes, the root first
   std::int64_t context = 0;            ///< tokens committed before this round, the root not included
   double classify_ms = 0;              ///< of draft_ms, what its policies took (TreePolicy::classify_ms)
-  double step_ms = 0;  ///< of the target's forward and the check of the drafts, all sequences and prompts
+  /// Of the target's whole forward and the check of the drafts, all sequences and prompts: not what the round
+  /// took (RoundFigures).
+  double step_ms = 0;
   StepForecast forecast;
 };
 

@@ -4,17 +4,17 @@
 
 namespace augur {
 
-/// How large a policy's trees can get, at most or nearly: what memory is checked by before work starts
-/// (engine/memory_check.h).
+/// How large a policy's trees can get: what memory is checked by before work starts (engine/memory_check.h).
 struct TreeBounds {
-  /// So many nodes, and the keys of the plan that say so.
+  /// So many nodes, and what says so, as the error begins for whom they are too many: keys of the plan, or
+  /// the policy's own settings where these are what can be made smaller.
   struct Nodes {
     std::int64_t count = 0;
     std::string_view keys;
   };
 
-  Nodes nodes;             ///< beside the root, that one drafter brings to verification
-  Nodes expanded;          ///< that get children, of one drafter's tree
+  Nodes nodes;     ///< beside the root, that one drafter brings to verification
+  Nodes expanded;  ///< that get children, of one drafter's tree where candidates are drawn: each has a q
   std::int64_t batch = 0;  ///< nodes of all trees of a batch; 0: each sequence has its own
 };
 

@@ -1,5 +1,6 @@
-// Every registered drafter keeps what src/draft/drafter.h promises of it, whatever it is asked for: as a chain
-// and as a tree, coupled, uncoupled and drawn, greedy and sampled. A drafter that is registered is tested.
+// Every registered drafter keeps what src/draft/drafter.h promises of it, whatever it is asked for: as a
+// chain and as a tree, coupled, uncoupled and drawn, greedy and sampled. A drafter that is registered is
+// tested.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -50,8 +51,8 @@ TEST_P(DrafterContract, AddsWhatItIsAskedFor) {
       options.coupling = drawing.coupling;
       options.verification = drawing.verification;
       options.speculators = [&] {
-        return testing_support::one(
-            std::make_unique<testing_support::CheckedDrafter>(target.make(), vocab), policy(tree));
+        return testing_support::one(std::make_unique<testing_support::CheckedDrafter>(target.make(), vocab),
+                                    policy(tree));
       };
       if (GetParam().needs_constraint()) {
         options.constraint = [&] { return std::make_unique<testing_support::ParityConstraint>(vocab); };

@@ -25,8 +25,8 @@ struct Redraw {
   friend bool operator==(const Redraw&, const Redraw&) = default;
 };
 
-/// A drafter of any traits, without a model: what it proposes is a function of the path, it adds as much as it
-/// is asked for, and draws where it is to draw.
+/// A drafter of any traits, without a model: what it proposes is a function of the path, it adds as much as
+/// it is asked for, and draws where it is to draw.
 class DrawnDrafter final : public Drafter {
  public:
   static constexpr std::int32_t kVocab = 16;
@@ -51,7 +51,7 @@ class DrawnDrafter final : public Drafter {
   /// Of this round.
   const std::vector<Draw>& draws() const { return draws_; }
   const DraftTree& drafted() const { return drafted_; }  ///< before anything is pruned; a draw a node
-  std::int32_t expanded() const { return expanded_; }  ///< nodes that were to get children
+  std::int32_t expanded() const { return expanded_; }    ///< nodes that were to get children
 
   std::string_view name() const override { return name_; }
   DrafterTraits traits() const override { return traits_; }
@@ -88,7 +88,8 @@ class DrawnDrafter final : public Drafter {
     if (options.wants.top_k > 0 && traits_.has_probabilities) tree.set_top_entropy(node, after.entropy);
     if (options.wants.hidden) std::ranges::copy(after.hidden, tree.make_hidden(node, law_.width).begin());
     const int count = std::min(options.top_k, law_.children);
-    if (options.sample && traits_.has_probabilities) return draw_children(tree, node, place, after, count, options);
+    if (options.sample && traits_.has_probabilities)
+      return draw_children(tree, node, place, after, count, options);
     for (int i = 0; i < count; ++i) {
       tree.add(node, after.children[at(i)].first, after.children[at(i)].second, options.proposer);
     }
@@ -117,7 +118,8 @@ class DrawnDrafter final : public Drafter {
     }
   }
 
-  static std::size_t draw_one(const std::vector<TokenId>& left, std::span<const float> q, std::mt19937& random) {
+  static std::size_t draw_one(const std::vector<TokenId>& left, std::span<const float> q,
+                              std::mt19937& random) {
     std::vector<double> weights;
     for (const TokenId token : left) weights.push_back(static_cast<double>(q[at(token)]));
     return std::discrete_distribution<std::size_t>(weights.begin(), weights.end())(random);

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 

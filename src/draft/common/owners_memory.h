@@ -19,23 +19,27 @@ namespace augur {
 template <class Memory>
 class OwnersMemory {
  public:
+  using Make = std::function<std::shared_ptr<Memory>()>;
   static constexpr std::size_t kMostOwners = 256;  ///< beside those that sequences have in hand
 
   /// `make` makes an empty one; `bytes`: of all together.
-  OwnersMemory(std::function<std::shared_ptr<Memory>()> make, std::int64_t bytes)
-      : make_(std::move(make)), most_bytes_(bytes) {}
+  OwnersMemory(Make make, std::int64_t bytes) : make_(std::move(make)), most_bytes_(bytes) {}
 
   /// The owner's, which counts as used. It stays the owner's as long as it is held; what it holds may be
   /// forgotten meanwhile.
-  std::shared_ptr<Memory> of(const std::string& owner) {
+  std::shared_ptr<Memory> of(const std::string& owner) { return of(owner, {}, make_); }
+  /// The same where memories have settings, which texts choose: the owner has one of its own for each of
+  /// `settings`, which `make` makes empty.
+  std::shared_ptr<Memory> of(const std::string& owner, const std::string& settings, const Make& make) {
     limit(most_bytes_);
-    const auto found =
-        std::find_if(owners_.begin(), owners_.end(), [&](const Owner& o) { return o.name == owner; });
+    const auto found = std::find_if(owners_.begin(), owners_.end(), [&](const Owner& o) {
+      return o.name == owner && o.settings == settings;
+    });
     if (found != owners_.end()) {
       owners_.splice(owners_.begin(), owners_, found);
     } else {
       forget_unused();
-      owners_.push_front({owner, make_()});
+      owners_.push_front({owner, settings, make()});
       owners_.front().memory->limit_bytes(most_bytes_);
     }
     return owners_.front().memory;
@@ -74,6 +78,7 @@ class OwnersMemory {
  private:
   struct Owner {
     std::string name;
+    std::string settings;
     std::shared_ptr<Memory> memory;
   };
 
@@ -89,7 +94,7 @@ class OwnersMemory {
     }
   }
 
-  std::function<std::shared_ptr<Memory>()> make_;
+  Make make_;
   std::int64_t most_bytes_;
   std::list<Owner> owners_;  ///< the one used last first
 };

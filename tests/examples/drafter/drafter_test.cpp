@@ -22,8 +22,9 @@ TEST(ExampleDrafter, IsKnownByItsName) {
   EXPECT_THAT(outcome.out, HasSubstr("bigram"));
 }
 
-TEST(ExampleDrafter, IsAmongTheLosslessTestsUnasked) {
+TEST(ExampleDrafter, IsTestedUnasked) {
   EXPECT_TRUE(has_test("Registered/LosslessDrafters.TokensAreThoseOfPlainDecoding/bigram"));
+  EXPECT_TRUE(has_test("Registered/DrafterContract.AddsWhatItIsAskedFor/bigram"));
 }
 
 TEST(ExampleDrafter, WritesWhatPlainDecodingWrites) {

@@ -19,8 +19,9 @@ TEST(ExamplePolicy, IsKnownByItsName) {
   EXPECT_THAT(run_augur({"generate", "--help"}).out, HasSubstr("taper"));
 }
 
-TEST(ExamplePolicy, IsAmongTheLosslessTestsUnasked) {
+TEST(ExamplePolicy, IsTestedUnasked) {
   EXPECT_TRUE(has_test("Registered/LosslessPolicies.TokensAreThoseOfPlainDecoding/taper"));
+  EXPECT_TRUE(has_test("Registered/PolicyContract.KeepsDrawnCandidatesWhateverTheyAre/taper"));
 }
 
 TEST(ExamplePolicy, WritesWhatPlainDecodingWrites) {

@@ -59,8 +59,8 @@ class TimedDrafter final : public Drafter {
   std::int64_t waiting_;
 };
 
-/// Proposes six nodes, 10 to 15, below every node of the frontier, whatever the text may be; in the second
-/// half of them each is below the one three before it.
+/// Proposes up to six nodes, 10 to 15, below every node of the frontier, whatever the text may be; in the
+/// second half of a one-shot drafter's each is below the one three before it.
 class RashDrafter final : public Drafter {
  public:
   explicit RashDrafter(bool one_shot) : one_shot_(one_shot) {}
@@ -73,9 +73,10 @@ class RashDrafter final : public Drafter {
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier,
               const ExpandOptions& options) override {
     int left = options.max_nodes;
+    const int most = std::min(6, options.top_k);
     for (const std::int32_t node : frontier) {
       const std::int32_t first = tree.size();
-      for (int i = 0; i < 6 && left > 0; ++i, --left) {
+      for (int i = 0; i < most && left > 0; ++i, --left) {
         const std::int32_t parent = one_shot_ && i >= 3 ? first + i - 3 : node;
         tree.add(parent, 10 + i, -0.1f * static_cast<float>(1 + i), options.proposer);
       }
