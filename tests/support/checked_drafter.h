@@ -49,9 +49,10 @@ class CheckedDrafter final : public Drafter {
     }
     asked.front().drafter->expand_many(asked);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-      EXPECT_EQ(broken_promise(asked[i], before[i].size(), vocab_), "")
-          << name() << ", " << asked[i].frontier.size() << " nodes, top_k " << asked[i].options.top_k
-          << ", max_nodes " << asked[i].options.max_nodes;
+      const std::string_view broken = broken_promise(asked[i], before[i].size(), vocab_);
+      EXPECT_TRUE(broken.empty()) << name() << ": " << broken << ": " << asked[i].frontier.size()
+                                  << " nodes, top_k " << asked[i].options.top_k << ", max_nodes "
+                                  << asked[i].options.max_nodes;
       DraftTree now = *jobs[i].tree;
       now.truncate(before[i].size());
       EXPECT_TRUE(std::ranges::equal(now.tokens(), before[i].tokens())) << "nodes stay what they are";
