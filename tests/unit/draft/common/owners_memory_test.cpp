@@ -44,9 +44,9 @@ TEST_F(OwnersLedgers, AreForgottenByUseWhateverTheirSettings) {
   const auto first = of("a", 4);
   const auto second = of("a", 16);
   first->held = second->held = 60;
-  of("a", 4);
-  EXPECT_EQ(first->held, 60);
-  EXPECT_EQ(second->held, 0) << "used less recently, and 100 bytes are all there is";
+  of("b", 4);
+  EXPECT_EQ(first->held, 0) << "used less recently, and 100 bytes are all there is";
+  EXPECT_EQ(second->held, 60);
 }
 
 }  // namespace
