@@ -214,7 +214,8 @@ class Sequence {
   /// What is known of the first `tokens` tokens, which the target has run. Nothing where what they see is
   /// gone.
   void keep_in(PrefixCache& kept, std::int64_t tokens) const;
-  /// Gives back all memory; the text is read anew when it goes on.
+  /// Gives back its caches and the rows that wait, but for a spare block a head (SharedRows); the text is
+  /// read anew when it goes on.
   void forget();
 
   bool failed() const { return failure_ != nullptr; }
