@@ -214,7 +214,7 @@ TEST_F(ServiceTest, TheFingerprintNamesModelAndFormats) {
   const std::string fingerprint = answer("/v1/completions", {{"prompt", "Once"}})["system_fingerprint"];
   EXPECT_EQ(fingerprint, engine_->info().fingerprint);
   EXPECT_THAT(fingerprint, AllOf(HasSubstr(std::string(version())), HasSubstr(engine_->info().weights),
-                                 HasSubstr("-kv-"), HasSubstr(fmt::format("-law{}-", kArithmeticLaw))));
+                                 HasSubstr("-kv-"), HasSubstr(fmt::format("-law{}-", engine_->info().law))));
 }
 
 TEST_F(ServiceTest, ARefusedFieldIsNamed) {
