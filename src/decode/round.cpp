@@ -292,7 +292,10 @@ void Round::expand(std::span<Seat*> group, int level) {
   const double ms = watch.ms();
   group.front()->drafting->costs->observe(level, rows, ms);
   for (std::size_t i = 0; i < group.size(); ++i) {
-    assert(broken_promise(jobs_[i], group[i]->size_before_level, group[i]->draft->vocab).empty());
+    [[maybe_unused]] const RoundMember& member = group[i]->member;
+    assert(broken_promise(jobs_[i], member.drafters[member.drafter].drafter, group[i]->size_before_level,
+                          group[i]->draft->vocab)
+               .empty());
     guarded(*group[i]->draft, [&] { prune_illegal(*group[i]->draft, *jobs_[i].tree); });
   }
 }

@@ -10,7 +10,7 @@ namespace augur {
 namespace {
 
 /// Of the children of `parent`, which all are new.
-std::string_view broken_promise(const ExpandJob& job, std::int32_t parent, const DrafterTraits& traits) {
+std::string_view broken_by_children(const ExpandJob& job, const DrafterTraits& traits, std::int32_t parent) {
   const DraftTree& tree = *job.tree;
   const std::span<const float> q = tree.q(parent);
   const bool drawn = job.options.sample && traits.has_probabilities;
@@ -32,9 +32,9 @@ std::string_view broken_promise(const ExpandJob& job, std::int32_t parent, const
 
 }  // namespace
 
-std::string_view broken_promise(const ExpandJob& job, std::int32_t first, std::int32_t vocab) {
+std::string_view broken_promise(const ExpandJob& job, const DrafterTraits& traits, std::int32_t first,
+                                std::int32_t vocab) {
   const DraftTree& tree = *job.tree;
-  const DrafterTraits traits = job.drafter->traits();
   const std::int32_t added = tree.size() - first;
   if (added > job.options.max_nodes) return "more than max_nodes";
   if (traits.one_shot && added > job.options.top_k) return "more than top_k tokens of a branch";
@@ -49,7 +49,8 @@ std::string_view broken_promise(const ExpandJob& job, std::int32_t first, std::i
     if (tree.proposers()[at(node)] != job.options.proposer) return "another proposer";
     // Every parent once, by its first child.
     if (tree.first_child(parent) != node) continue;
-    if (const std::string_view broken = broken_promise(job, parent, traits); !broken.empty()) return broken;
+    if (const std::string_view broken = broken_by_children(job, traits, parent); !broken.empty())
+      return broken;
   }
   return {};
 }

@@ -49,7 +49,8 @@ class CheckedDrafter final : public Drafter {
     }
     asked.front().drafter->expand_many(asked);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-      const std::string_view broken = broken_promise(asked[i], before[i].size(), vocab_);
+      const std::string_view broken =
+          broken_promise(asked[i], asked[i].drafter->traits(), before[i].size(), vocab_);
       EXPECT_TRUE(broken.empty()) << name() << ": " << broken << ": " << asked[i].frontier.size()
                                   << " nodes, top_k " << asked[i].options.top_k << ", max_nodes "
                                   << asked[i].options.max_nodes;

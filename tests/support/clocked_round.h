@@ -75,7 +75,7 @@ class ClockedRound {
     drafts_.clear();
     for (DrawnSequence* text : texts_) {
       text->draft.tokens = {&text->root, 1};
-      text->draft.vocab = 1 + DrawnSequence::kCandidates;
+      text->draft.vocab = 1024;  // more than any of the drafters proposes
       drafts_.push_back(&text->draft);
     }
     round_.draft(drafts_);

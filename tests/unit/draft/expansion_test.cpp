@@ -9,17 +9,6 @@
 namespace augur {
 namespace {
 
-class SilentDrafter final : public Drafter {
- public:
-  std::string_view name() const override { return "silent"; }
-  DrafterTraits traits() const override { return traits_; }
-  void reset() override {}
-  void sync(const AcceptedRows&) override {}
-  void expand(DraftTree&, std::span<const std::int32_t>, const ExpandOptions&) override {}
-
-  DrafterTraits traits_;
-};
-
 class Expansion : public testing::Test {
  protected:
   static constexpr std::int32_t kVocab = 16;
@@ -33,10 +22,10 @@ class Expansion : public testing::Test {
     return tree_.add(parent, token, log_prob, proposer);
   }
   std::string_view broken() {
-    return broken_promise({&drafter_, &tree_, frontier_, options_}, first_, kVocab);
+    return broken_promise({nullptr, &tree_, frontier_, options_}, traits_, first_, kVocab);
   }
 
-  SilentDrafter drafter_;
+  DrafterTraits traits_;
   DraftTree tree_;
   std::int32_t first_ = 0;
   std::vector<std::int32_t> frontier_ = {1, 2};
@@ -69,12 +58,12 @@ TEST_F(Expansion, AddsToTheFrontier) {
 TEST_F(Expansion, IsOneLevel) {
   add(add(1, 7), 8);
   EXPECT_EQ(broken(), "a child of a node that was not to be expanded");
-  drafter_.traits_.one_shot = true;
+  traits_.one_shot = true;
   EXPECT_EQ(broken(), "");
 }
 
 TEST_F(Expansion, IsNoDeeperThanTheDrafter) {
-  drafter_.traits_.max_depth = 1;
+  traits_.max_depth = 1;
   add(1, 7);
   EXPECT_EQ(broken(), "a node deeper than its max_depth");
 }
@@ -120,12 +109,12 @@ TEST_F(Expansion, DrawsFromWhatItStores) {
   q[8] = 0.8f;
   add(1, 8, -0.1f);
   EXPECT_EQ(broken(), "") << "in the order in which they were drawn";
-  drafter_.traits_.has_probabilities = false;
+  traits_.has_probabilities = false;
   EXPECT_EQ(broken(), "a better child behind a worse one");
 }
 
 TEST_F(Expansion, OfOneShotIsOneBranchUnlessATreeIsAskedFor) {
-  drafter_.traits_ = {.one_shot = true, .branching = true};
+  traits_ = {.one_shot = true, .branching = true};
   frontier_ = {2};
   options_ = {.top_k = 3, .max_nodes = 3};
   const std::int32_t node = add(2, 7);
@@ -135,7 +124,7 @@ TEST_F(Expansion, OfOneShotIsOneBranchUnlessATreeIsAskedFor) {
   options_.branching = false;
   EXPECT_EQ(broken(), "several branches where one was asked for");
   options_.branching = true;
-  drafter_.traits_.branching = false;
+  traits_.branching = false;
   EXPECT_EQ(broken(), "several branches where one was asked for");
   options_.top_k = 2;
   EXPECT_EQ(broken(), "more than top_k tokens of a branch");
