@@ -13,8 +13,10 @@ class Expansion : public testing::Test {
  protected:
   static constexpr std::int32_t kVocab = 16;
 
-  Expansion() {
+  Expansion() { begin(false); }
+  void begin(bool sampled) {
     tree_.reset(3, 8);
+    if (sampled) tree_.set_sampled(kVocab);
     add(0, 5);
     first_ = add(0, 6) + 1;  // two nodes that were there before
   }
@@ -99,7 +101,7 @@ TEST_F(Expansion, SaysWhoProposes) {
 
 TEST_F(Expansion, DrawsFromWhatItStores) {
   options_.sample = true;
-  tree_.set_sampled(kVocab);
+  begin(true);
   add(1, 7, -2.0f);
   EXPECT_EQ(broken(), "a child that its q does not hold");
   const std::span<float> q = tree_.make_q(1);
