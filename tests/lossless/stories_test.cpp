@@ -60,7 +60,7 @@ class FuzzDrafter final : public Drafter {
  public:
   FuzzDrafter(unsigned seed, const std::vector<std::vector<TokenId>>& texts) : random_(seed), texts_(texts) {}
   std::string_view name() const override { return "fuzz"; }
-  DrafterTraits traits() const override { return {.one_shot = true}; }
+  DrafterTraits traits() const override { return {.one_shot = true, .branching = true}; }
   void reset() override { text_.clear(); }
   void sync(const AcceptedRows& rows) override {
     text_.resize(static_cast<std::size_t>(rows.first_position));
