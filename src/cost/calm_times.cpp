@@ -5,8 +5,15 @@
 #include <limits>
 
 namespace augur {
+namespace {
+
+/// Milliseconds that nothing takes less than: less than a clock's tick.
+constexpr double kLeastMs = std::numeric_limits<float>::epsilon();
+
+}  // namespace
+
 void CalmTimes::add(double rows, double ms) {
-  times_[rows].push_back(std::max(ms, std::numeric_limits<float>::epsilon() + 0.0));
+  times_[rows].push_back(std::max(ms, kLeastMs));
 }
 
 /// Disturbances are taken to lengthen logarithms by an exponential distribution: of n moments the shortest is

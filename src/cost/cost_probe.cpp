@@ -16,9 +16,12 @@ namespace {
 
 constexpr std::int64_t kShortContext = 256;  ///< tokens; a longer one shows what they add to a forward
 constexpr std::int64_t kLongContext = 768;
-/// Rows of which an expert's products take what reading its weights does. A context of fewer tokens has no
-/// room for what is to be timed.
-constexpr int kFewRows = 8;
+constexpr std::int64_t kLeastGrowth = 128;  ///< tokens between the two: fewer add less than times scatter
+constexpr std::int64_t kLeastContext = 8;   ///< tokens; in less there is no room for what is to be timed
+constexpr int kExpertRows = 8;  ///< an expert's products with so few take what reading its weights does
+// Of drafted texts, in tokens: one that warms up, and a short one beside which a long one shows catching up.
+constexpr int kColdPrompt = 4;
+constexpr int kShortPrompt = 16;
 constexpr int kRepetitions = 5;  ///< at most: the calm moments among them tell
 /// Of the target's budget: for warming up, and each for what is timed beside forwards behind one text.
 constexpr double kSideShare = 0.15;
@@ -61,8 +64,8 @@ void measure_experts(ForwardTimer& timer, CostModel& costs, double budget_ms) {
   while (shares.empty() ||
          (std::ssize(shares) < kRepetitions && timer.clock().now_ms() < began + budget_ms)) {
     const double step = timer.time(1).ms();
-    const ForwardTimer::Times alike = timer.time_siblings(kFewRows, true);
-    const ForwardTimer::Times different = timer.time_siblings(kFewRows, false);
+    const ForwardTimer::Times alike = timer.time_siblings(kExpertRows, true);
+    const ForwardTimer::Times different = timer.time_siblings(kExpertRows, false);
     const double more = different.experts - alike.experts;
     shares.push_back(more > 0 ? (different.ms() - alike.ms()) / step / more : 0);
   }
@@ -121,11 +124,11 @@ void measure_growth(Model& target, ForwardTimer& timer, std::int64_t capacity, C
                     double budget_ms) {
   const double began = timer.clock().now_ms();
   const std::int64_t length = std::min(kLongContext, capacity - kMostRows);
-  if (length - timer.length() < kShortContext / 2) return;
+  if (length - timer.length() < kLeastGrowth) return;
   ForwardTimer longer(target, capacity, kMostRows, timer.clock());
   longer.grow(length, began + budget_ms / 2);
   const std::int64_t grown = longer.length() - timer.length();
-  if (grown < kShortContext / 2) return;
+  if (grown < kLeastGrowth) return;
   std::array<std::vector<double>, 2> one;
   std::array<std::vector<double>, 2> many;
   for (int repetition = 0;
@@ -174,7 +177,7 @@ void measure_target(Model& target, const OverheadProbe& overhead_ms, CostModel& 
                     const Clock& clock) {
   const std::int64_t capacity = std::min(target.context(), kLongContext + kMostRows);
   ForwardTimer timer(target, capacity, kMostRows, clock);
-  if (capacity < kFewRows) {
+  if (capacity < kLeastContext) {
     timer.time(1);  // warms up
     costs.verify_curve().observe(1, timer.time(1).ms());
     return;
@@ -187,15 +190,15 @@ void measure_target(Model& target, const OverheadProbe& overhead_ms, CostModel& 
 void measure_drafter(std::int64_t context, const DraftProbe& draft, DraftCosts& costs, double budget_ms,
                      const Clock& clock) {
   const int rounds = 2 * static_cast<int>(kProbedWidths.size());
-  if (context < kFewRows) return;
+  if (context < kLeastContext) return;
   const double until_ms = clock.now_ms() + budget_ms;
   std::vector<DraftSample> samples;
   // A short text first: it is not measured, but warms everything up. The longer ones tell what catching up
   // costs. They take turns, as what disturbs one of them may spare the next.
   std::vector<DraftSample> cold;
-  bool going = draft({.prompt = kFewRows / 2, .rounds = 2}, cold, clock, until_ms);
+  bool going = draft({.prompt = kColdPrompt, .rounds = 2}, cold, clock, until_ms);
   for (int turn = 0; turn < kRepetitions; ++turn) {
-    for (const int prompt : {2 * kFewRows, kMostRows}) {
+    for (const int prompt : {kShortPrompt, kMostRows}) {
       const DraftedSequence sequence{.prompt = prompt, .rounds = prompt == kMostRows ? 2 : rounds};
       if (!going || prompt + 2 * rounds + kProbedLevels >= context) break;
       going = draft(sequence, samples, clock, until_ms);

@@ -9,6 +9,8 @@
 namespace augur {
 namespace {
 
+/// Standard deviation of the logarithm from a knot to the next: neighbours differ by more than a disturbance.
+constexpr double kBetween = 2 * FastTimes::kDisturbed;
 constexpr double kSlower = 1.0 / 10000;  ///< of a longer one: some minutes of a busy machine change little
 
 }  // namespace
@@ -56,8 +58,7 @@ void FastTimes::tighten() {
 /// The likeliest of a random walk from knot to knot, seen with errors as large as the doubts: a tridiagonal
 /// system, solved from the first knot to the last and back.
 void FastTimes::smooth() {
-  const double between = 2 * kDisturbed;  // standard deviation of the logarithm from a knot to the next
-  const double stiff = 1 / (between * between);
+  const double stiff = 1 / (kBetween * kBetween);
   Vector diagonal;
   Vector x;
   for (std::size_t i = 0; i < kKnots; ++i) {

@@ -10,11 +10,8 @@ namespace {
 
 /// What measuring a target may take at a first start, on a model whose step takes some ten ms.
 constexpr double kBudgetMs = 2400;
-
-/// What a drafter may take, and what is measured again: a quarter.
-double small_budget_ms() {
-  return kBudgetMs / 2 / 2;
-}
+/// What a drafter may take, and what is measured again.
+constexpr double kSmallBudgetMs = kBudgetMs / 4;
 /// A process that goes on measures again what is in doubt after so long, and then twice as long each time.
 constexpr double kFirstPauseMs = 10e3;
 
@@ -60,7 +57,7 @@ bool LiveCosts::prepare_target(bool anew, bool again) {
   if (kept && !in_doubt(costs_.verify_curve())) return false;
   if (!kept) cache_.drop();  // drafters were measured in the same circumstances
   CostModel fresh(ExpertDemand::of(target_.config()));
-  measure_target(target_, overhead_ms_, fresh, kept && known ? small_budget_ms() : kBudgetMs);
+  measure_target(target_, overhead_ms_, fresh, kept && known ? kSmallBudgetMs : kBudgetMs);
   kept ? costs_.improve(fresh) : costs_.replace_target(fresh);
   return true;
 }
@@ -72,7 +69,7 @@ bool LiveCosts::prepare_drafter(const ProbedDrafter& drafter, bool anew, bool ag
   const bool kept = !anew && (known || cache_.load_drafter(drafter.key, costs));
   if (kept && !in_doubt(costs, costs_)) return false;
   DraftCosts fresh;
-  measure_drafter(target_.context(), drafter.draft, fresh, small_budget_ms());
+  measure_drafter(target_.context(), drafter.draft, fresh, kSmallBudgetMs);
   if (!kept) costs = DraftCosts();
   costs.improve(fresh);
   return true;

@@ -12,20 +12,20 @@ class Budget {
  public:
   // In plain steps:
   static constexpr double kCredit = 2.5;  ///< at the beginning: some rounds of a draft that fails
+  /// Of what was won: that a thousand tokens went well is no reason to lose time now.
+  static constexpr double kMostKept = 2 * kCredit;
+  static constexpr double kMostInvested = 4 * kCredit;  ///< at a time: of a usual prompt, or two
   /// Of the time, for each of what has to be found out: drafters (half of the 1% that adversarial text may
   /// cost), plain steps, what a drafter says that learns.
   static constexpr double kShare = 0.004;
 
-  /// Of what was won: that a thousand tokens went well is no reason to lose time now.
-  static constexpr double most_kept() { return 2 * kCredit; }
   /// Whether so many plain steps may be risked in a round: half of what there is, so that no row of bad luck
   /// ends it.
   bool affords(double steps) const { return 2 * steps <= balance_; }
   /// Whether so many steps may be spent on what only pays later, and is hoped to win `back`: a long text can
   /// bear more than a short one, but for what has yet to be won back; less than a step of it is nothing.
   bool bears(double steps, double back) const {
-    const double most = 2 * most_kept();  // of a usual prompt, or two
-    return invested_ + steps <= (invested_ < 1 ? std::max(most, back) : most);
+    return invested_ + steps <= (invested_ < 1 ? std::max(kMostInvested, back) : kMostInvested);
   }
   void invest(double steps) { invested_ += std::max(0.0, steps); }
 
@@ -34,11 +34,11 @@ class Budget {
     invested_ = std::max(0.0, invested_ - std::max(0.0, won));
     // What surely pays was not asked for its price, and what only may pay does not owe for it: a text in
     // which that was wrong has to be able to try something else.
-    balance_ = std::clamp(balance_ + won, 0.0, most_kept());
+    balance_ = std::clamp(balance_ + won, 0.0, kMostKept);
   }
   /// A round goes by that took so many plain steps.
   void pass(double steps) {
-    balance_ = std::min(most_kept(), balance_ + kShare * steps);
+    balance_ = std::min(kMostKept, balance_ + kShare * steps);
     invested_ = std::max(0.0, invested_ - kShare * steps);
   }
 

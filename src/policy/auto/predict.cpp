@@ -17,6 +17,8 @@ constexpr double kPrior = 12.0;
 constexpr double kRemembered = 1000;
 /// Of shifts in log-odds, over drafters and over one drafter's texts: suites and drafters differ by 1 to 2.
 constexpr double kSpread = 0.75;
+/// Rounds in which what was seen of a sequence whose drafter learns fades to 1/e.
+constexpr double kLearnerRounds = 4 / kRecent;
 /// Of a drafter's mean text, at least: so that a change that lasts is learned within some texts.
 constexpr double kLeastVariance = 0.05;
 /// What the best child is worth before anything was seen, the next one of what it leaves, and so on; and the
@@ -169,7 +171,7 @@ void SequencePrediction::drawn_outcome(int depth, int rank, bool accepted) {
 
 void SequencePrediction::pass(bool learns) {
   learns_ = learns;
-  const double rounds = learns ? 2 * 2 / kRecent : kLength;
+  const double rounds = learns ? kLearnerRounds : kLength;
   shift_ -= shift_ / rounds;
   variance_ += 2 / rounds * (kSpread + belief_.variance - variance_);
   belief_.variance += (kSpread - belief_.variance) / kRemembered;

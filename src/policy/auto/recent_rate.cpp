@@ -12,6 +12,8 @@ namespace {
 
 /// Rounds that go by between two plain steps in a row and the next two, even where nothing is won.
 constexpr double kLeastBetween = 8;
+/// Before the first two: beliefs about plain steps are put right soon.
+constexpr double kFirstWithin = 4 * kLeastBetween;
 
 }  // namespace
 
@@ -21,7 +23,7 @@ constexpr double kLeastBetween = 8;
 /// to be won.
 bool RecentRate::plain_steps_due() const {
   const double pays_for = 2 * (tokens_per_step() - 1) / Budget::kShare;
-  const double most = saw_plain_ ? pays_for : std::min(pays_for, 2 * 2 * kLeastBetween);
+  const double most = saw_plain_ ? pays_for : std::min(pays_for, kFirstWithin);
   return since_plain_ >= std::max(kLeastBetween, most);
 }
 

@@ -256,7 +256,7 @@ TEST(AutoSimulation, GainsOfOtherTextsAreNoReasonToLoseNow) {
   simulation.world().claimed = 0.8;
   const Simulation::Total total = simulation.run_texts(20, 20);
   const double lost_steps = (total.ms - 10 * total.tokens) / 10;
-  EXPECT_LT(lost_steps, Budget::most_kept() + Budget::kCredit + Budget::kShare * total.tokens);
+  EXPECT_LT(lost_steps, Budget::kMostKept + Budget::kCredit + Budget::kShare * total.tokens);
 }
 
 TEST(AutoSimulation, BeginningWithPromptsIsNotLostAgainAndAgain) {
@@ -463,7 +463,7 @@ TEST(AutoSimulation, LosesLittleWhenTheDrafterBecomesBad) {
   simulation.world().right = 0.02;
   simulation.world().claimed = 0.8;
   const Simulation::Total total = simulation.run(2000);
-  EXPECT_LT(total.ms - total.tokens * 10, 10 * (Budget::most_kept() + Budget::kCredit) + 0.005 * total.ms);
+  EXPECT_LT(total.ms - total.tokens * 10, 10 * (Budget::kMostKept + Budget::kCredit) + 0.005 * total.ms);
 }
 
 // --- Mixtures of experts -----------------------------------------------------------------------------------

@@ -13,11 +13,13 @@
 #include "draft/common/row_batch.h"
 #include "draft/common/sequence_rows.h"
 #include "support/generation.h"
+#include "support/plain_policy.h"
 
 namespace augur {
 namespace {
 
 using testing_support::one;
+using testing_support::PlainPolicy;
 using testing_support::Stories;
 
 /// Has the text's rows wait, `width` features each, and runs them by the chunk. It has nothing to say.
@@ -61,15 +63,6 @@ class HoardingDrafter final : public Drafter {
   std::exception_ptr why_;
 };
 
-/// Asks no drafter for anything.
-class NobodyAsks final : public TreePolicy {
- public:
-  void begin(const RoundInfo&) override {}
-  void next_frontier(const DraftTree&, std::vector<std::int32_t>& out) override { out.clear(); }
-  int width() const override { return 1; }
-  void prune(DraftTree&) override {}
-};
-
 class WaitingRows : public testing::Test {
  protected:
   /// Of so many features, a chunk and a few rows are more than may wait.
@@ -79,9 +72,10 @@ class WaitingRows : public testing::Test {
     return std::make_unique<HoardingDrafter>(stories_.model->make_cache(), width, seen);
   }
   Sequence written_plainly(std::unique_ptr<HoardingDrafter> drafter, std::int64_t tokens) {
-    return {*stories_.model,
-            prompt_,
-            {.max_tokens = tokens, .speculation = {one(std::move(drafter), std::make_unique<NobodyAsks>())}}};
+    return {
+        *stories_.model,
+        prompt_,
+        {.max_tokens = tokens, .speculation = {one(std::move(drafter), std::make_unique<PlainPolicy>())}}};
   }
 
   Stories stories_;

@@ -9,11 +9,13 @@
 
 #include "decode/decoder.h"
 #include "draft/common/sequence_rows.h"
+#include "support/plain_policy.h"
 #include "support/stories.h"
 
 namespace augur {
 namespace {
 
+using testing_support::PlainPolicy;
 using testing_support::Stories;
 
 /// Has all rows of the text wait, and never runs any.
@@ -30,15 +32,6 @@ class WaitingDrafter final : public Drafter {
 
  private:
   SequenceRows text_;
-};
-
-/// Asks no drafter for anything.
-class PlainPolicy final : public TreePolicy {
- public:
-  void begin(const RoundInfo&) override {}
-  void next_frontier(const DraftTree&, std::vector<std::int32_t>& out) override { out.clear(); }
-  int width() const override { return 1; }
-  void prune(DraftTree&) override {}
 };
 
 class KvBudgetTest : public testing::Test {
