@@ -102,7 +102,7 @@ make_build() {
 
 make_archive() {
   local stage=$work/stage/$name-linux-x86_64 library owner file
-  cmake --install "$build" --prefix "$stage" --strip >/dev/null
+  deploy/release/install.sh "$build" --prefix "$stage" --strip >/dev/null
   mkdir -p "$stage/lib/augur" "$stage/share/augur/models" "$stage/share/man/man1"
   while read -r library; do
     owner=$(dpkg -S "$library" "${library#/usr}" 2>/dev/null || true)  # a file of a merged /usr has two names
@@ -116,7 +116,7 @@ make_archive() {
   cp -r "$source/deploy" "$stage/share/augur/"
   cp "$source/LICENSE" "$source/README.md" "$source/SECURITY.md" "$source/docs/changes.md" "$stage/"
   cp -r "$work/licences" "$stage/licences"
-  deploy/release/manuals.sh "$build" "$stage/share/man/man1"
+  deploy/release/manuals.sh "$stage/bin" "$stage/share/man/man1"
   archive "$stage" "$out/$name-linux-x86_64.tar.gz"
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Manual pages of the programs in a folder and of each of their subcommands, made from their --help.
+# Manual pages of the programs in a folder and of each of their subcommands, made from their --help, where they lie as
+# they are released.
 # usage: deploy/release/manuals.sh PROGRAMS OUT
 set -euo pipefail
 programs=$(realpath "$1")
