@@ -130,7 +130,7 @@ KernelBenchResult run_kernel_bench(Backend& backend, const KernelBenchOptions& o
   Workload work(backend, options);
   const std::optional<GemmTraversal> forced = forced_traversal();
   const GemmTraversal traversal =
-      forced ? *forced : fastest_traversal(backend, work.matrices()).value_or(GemmTraversal{});
+      forced ? *forced : fastest_traversal(backend, work.matrices()).value_or(ChosenTraversal{}).traversal;
   backend.kernels.traversals.set(options.dtype, traversal);
   ReadProbe read(backend.pool, options.cache_bytes);
   double one_row_ms = 0;  // set below; measured even where 1 is not among the wanted counts

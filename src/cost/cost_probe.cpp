@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cost/calm_times.h"
+#include "base/calm_times.h"
 #include "model/forward_timer.h"
 
 namespace augur {
@@ -105,7 +105,7 @@ void measure_forwards(ForwardTimer& timer, std::int64_t capacity, CostModel& cos
   const ExpertDemand& experts = costs.experts();
   CalmTimes calm;
   for (const auto& [rows, plain_ms, ms] : pairs)
-    calm.add(rows, ms * std::max(step.ms / plain_ms, 1 / (1 + FastTimes::kDisturbed)));
+    calm.add(rows, ms * std::max(step.ms / plain_ms, 1 / (1 + CalmTimes::kDisturbed)));
   for (const auto& [rows, ms, doubt] : calm.times()) {
     const double uneven = costs.expert_ms() * (experts.even(rows) - (experts.dense() ? 0 : woken[rows]));
     costs.verify_curve().set(rows, ms + uneven, doubt);
@@ -167,7 +167,7 @@ void set_curve(const std::vector<DraftSample>& samples, bool root, CostCurve& cu
   if (shortest.empty()) return;
   CalmTimes calm;
   for (const auto& [moment, ms] : shortest) calm.add(moment.second, ms);
-  for (const CalmTimes::Time& time : calm.times()) curve.set(time.rows, time.ms, time.doubt);
+  for (const CalmTimes::Time& time : calm.times()) curve.set(time.thing, time.ms, time.doubt);
   curve.settle();
 }
 

@@ -4,13 +4,14 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/calm_times.h"
 #include "cost/yardsticks.h"
 
 namespace augur {
 namespace {
 
 /// Standard deviation of the logarithm from a knot to the next: neighbours differ by more than a disturbance.
-constexpr double kBetween = 2 * FastTimes::kDisturbed;
+constexpr double kBetween = 2 * CalmTimes::kDisturbed;
 constexpr double kSlower = 1.0 / 10000;  ///< of a longer one: some minutes of a busy machine change little
 
 }  // namespace

@@ -14,9 +14,6 @@ class FastTimes {
   static constexpr std::size_t kKnots = kRows.size();
   using Vector = std::array<double, kKnots>;
 
-  /// Disturbed by so much, a measurement is worth repeating.
-  static constexpr double kDisturbed = 0.1;
-
   const Vector& log_ms() const { return log_ms_; }
   double doubt(std::size_t knot) const { return doubt_[knot]; }
   /// The knots' mean.

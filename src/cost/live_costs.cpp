@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/calm_times.h"
 #include "base/error.h"
 
 namespace augur {
@@ -16,7 +17,7 @@ constexpr double kSmallBudgetMs = kBudgetMs / 4;
 constexpr double kFirstPauseMs = 10e3;
 
 bool in_doubt(const CostCurve& curve) {
-  return curve.fastest().doubt() > FastTimes::kDisturbed;
+  return curve.fastest().doubt() > CalmTimes::kDisturbed;
 }
 bool in_doubt(const DraftCosts& costs, const CostModel& target) {
   return costs.root().at(1) > kNegligible * target.verify_curve().at(1) &&

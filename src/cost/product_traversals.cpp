@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,8 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kDoubt = "doubt";
+
 /// Traversals by the name of the type.
-using Traversals = std::map<std::string, GemmTraversal>;
+using Traversals = std::map<std::string, ChosenTraversal>;
 
 Traversals read_traversals(const MeasuredFile& file) {
   Traversals traversals;
@@ -31,18 +34,22 @@ Traversals read_traversals(const MeasuredFile& file) {
   for (const auto& [type, object] : found["plans"].items()) {
     if (!object.is_object()) throw Error("{}: plans.{}: expected an object", path, type);
     const JsonFields fields(object, path, fmt::format("plans.{}.", type));
+    ChosenTraversal& chosen = traversals[type];
     for (const TraversalField& field : kTraversalFields) {
-      field.in(traversals[type]) =
+      field.in(chosen.traversal) =
           static_cast<int>(fields.require_int(field.name, field.largest, field.least));
     }
+    chosen.doubt = fields.require_number(kDoubt, 0, std::numeric_limits<double>::max());
   }
   return traversals;
 }
 
 void write_traversals(const MeasuredFile& file, const Traversals& traversals) {
   nlohmann::json objects;
-  for (auto [type, traversal] : traversals) {
-    for (const TraversalField& field : kTraversalFields) objects[type][field.name] = field.in(traversal);
+  for (auto [type, chosen] : traversals) {
+    for (const TraversalField& field : kTraversalFields)
+      objects[type][field.name] = field.in(chosen.traversal);
+    objects[type][kDoubt] = chosen.doubt;
   }
   file.write({{"plans", objects}});
 }
@@ -66,22 +73,24 @@ void prepare_products(const Model& model, const fs::path& folder,
   } catch (const Error& error) {
     warn(Error("{}; the traversals of products are measured anew", error.what()));
   }
-  const std::size_t known = traversals.size();
+  bool measured = false;
   for (const DType type : model.types()) {
-    auto traversal = traversals.find(std::string(name(type)));
-    if (traversal == traversals.end()) {
+    auto known = traversals.find(std::string(name(type)));
+    if (known == traversals.end() || known->second.in_doubt()) {
       std::vector<const PackedMatrix*> matrices;
       model.visit_matrices([&](const PackedMatrix& m) {
         if (m.type() == type) matrices.push_back(&m);
       });
-      const std::optional<GemmTraversal> fastest = fastest_traversal(backend, matrices);
-      if (!fastest) continue;
-      traversal = traversals.emplace(name(type), *fastest).first;
+      if (const std::optional<ChosenTraversal> fastest = fastest_traversal(backend, matrices)) {
+        known = traversals.try_emplace(std::string(name(type)), *fastest).first;
+        if (fastest->doubt < known->second.doubt) known->second = *fastest;
+        measured = true;
+      }
     }
-    backend.kernels.traversals.set(type, traversal->second);
+    if (known != traversals.end()) backend.kernels.traversals.set(type, known->second.traversal);
   }
   try {
-    if (!file.path().empty() && traversals.size() > known) write_traversals(file, traversals);
+    if (!file.path().empty() && measured) write_traversals(file, traversals);
   } catch (const Error& error) {
     warn(error);
   }

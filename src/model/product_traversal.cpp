@@ -6,12 +6,12 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 #include <vector>
 
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fastest_way.h"
 #include "kernels/ops.h"
 
 namespace augur {
@@ -27,7 +27,6 @@ constexpr std::int64_t kManyRowsBytes = 12 << 20;
 constexpr std::int64_t kLeastBytes = 8 << 20;
 constexpr int kFewRows = 4;
 constexpr int kManyRows = 32;
-constexpr int kRounds = 5;
 /// What a candidate has to take less of than the one before it.
 constexpr double kFaster = 0.97;
 
@@ -106,23 +105,16 @@ constexpr std::array<int, 2> kBlockKib = {24, 96};
 /// Sets a part of the traversal to the fastest of some values, the one it has among them.
 template <class T>
 void choose(Products& products, int rows, T GemmTraversal::*field, std::span<const T> others,
-            GemmTraversal& traversal) {
-  std::vector<T> values = {traversal.*field};
+            ChosenTraversal& chosen) {
+  std::vector<T> values = {chosen.traversal.*field};
   values.insert(values.end(), others.begin(), others.end());
-  std::vector<double> best(values.size(), std::numeric_limits<double>::max());
-  for (int round = 0; round <= kRounds; ++round) {  // the first one warms up
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      GemmTraversal candidate = traversal;
-      candidate.*field = values[i];
-      const double ms = products.ms(rows, candidate);
-      if (round > 0) best[i] = std::min(best[i], ms);
-    }
-  }
-  std::size_t chosen = 0;
-  for (std::size_t i = 1; i < values.size(); ++i) {
-    if (best[i] < best[chosen] * (chosen == 0 ? kFaster : 1.0)) chosen = i;
-  }
-  traversal.*field = values[chosen];
+  const FastestWay fastest = fastest_way(values.size(), kFaster, [&](std::size_t way) {
+    GemmTraversal candidate = chosen.traversal;
+    candidate.*field = values[way];
+    return products.ms(rows, candidate);
+  });
+  chosen.traversal.*field = values[fastest.way];
+  chosen.doubt = std::max(chosen.doubt, fastest.doubt);
 }
 
 }  // namespace
@@ -155,16 +147,20 @@ std::string to_string(const GemmTraversal& traversal) {
   return fmt::format("{}", fmt::join(numbers, ","));
 }
 
-std::optional<GemmTraversal> fastest_traversal(Backend& backend,
-                                               std::span<const PackedMatrix* const> matrices) {
+bool ChosenTraversal::in_doubt() const {
+  return doubt > 1 - kFaster;
+}
+
+std::optional<ChosenTraversal> fastest_traversal(Backend& backend,
+                                                 std::span<const PackedMatrix* const> matrices) {
   if (backend.kernels.isa == Isa::Portable) return std::nullopt;
   Products products(backend, matrices);
   if (products.bytes() < kLeastBytes) return std::nullopt;
-  GemmTraversal traversal;
-  choose<GemmTraversal::Stream>(products, 1, &GemmTraversal::one_row, kStreams, traversal);
-  choose<GemmTraversal::Stream>(products, kFewRows, &GemmTraversal::few_rows, kStreams, traversal);
-  choose<int>(products, kManyRows, &GemmTraversal::block_kib, kBlockKib, traversal);
-  return traversal;
+  ChosenTraversal chosen;
+  choose<GemmTraversal::Stream>(products, 1, &GemmTraversal::one_row, kStreams, chosen);
+  choose<GemmTraversal::Stream>(products, kFewRows, &GemmTraversal::few_rows, kStreams, chosen);
+  choose<int>(products, kManyRows, &GemmTraversal::block_kib, kBlockKib, chosen);
+  return chosen;
 }
 
 }  // namespace augur

@@ -52,11 +52,21 @@ std::optional<GemmTraversal> forced_traversal();
 /// The traversal as that variable takes it.
 std::string to_string(const GemmTraversal& traversal);
 
+/// What a measurement has chosen.
+struct ChosenTraversal {
+  GemmTraversal traversal;
+  double doubt = 0;  ///< by which the times compared may be too long: standard error of a logarithm
+
+  /// Chosen beside a busy program: worth another measurement.
+  bool in_doubt() const;
+};
+
 /// The traversal with which products with these matrices, which are of one type, take the least time on this
-/// machine, chosen among a few candidates by measurement: some tenths of a second. One that is not at
-/// least 3% faster than GemmTraversal's own isn't taken. Nothing: they are too small for it to count, or the
-/// kernels know no traversals. Nothing else may run on the backend meanwhile.
-std::optional<GemmTraversal> fastest_traversal(Backend& backend,
-                                               std::span<const PackedMatrix* const> matrices);
+/// machine, chosen among a few candidates by measurement: some tenths of a second, up to three times as long
+/// where something disturbs it. One that is not surely 3% faster than GemmTraversal's own isn't taken.
+/// Nothing: they are too small for it to count, or the kernels know no traversals. Nothing else may run on
+/// the backend meanwhile.
+std::optional<ChosenTraversal> fastest_traversal(Backend& backend,
+                                                 std::span<const PackedMatrix* const> matrices);
 
 }  // namespace augur

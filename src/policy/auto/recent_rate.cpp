@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "cost/fast_times.h"
+#include "base/calm_times.h"
 #include "cost/yardsticks.h"
 #include "policy/auto/budget.h"
 
@@ -35,7 +35,7 @@ void RecentRate::observe(double tokens, double steps, bool plain, double unexpec
   saw_plain_ = saw_plain_ || second;
   since_plain_ = second ? 0 : since_plain_ + 1;
   // As long as rounds take what the costs say, nothing begins with plain steps.
-  if (rounds_ <= kLeastBetween && unexpected > 2 * FastTimes::kDisturbed)
+  if (rounds_ <= kLeastBetween && unexpected > 2 * CalmTimes::kDisturbed)
     since_plain_ = std::numeric_limits<double>::infinity();
   was_plain_ = plain;
 }

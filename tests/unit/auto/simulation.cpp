@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cost/calm_times.h"
+#include "base/calm_times.h"
 #include "policy/chain_policy.h"
 
 namespace augur::simulation {
@@ -249,7 +249,7 @@ void Simulation::measure(bool busy) {
     }
   }
   for (const CalmTimes::Time& time : forwards.times())
-    fresh.verify_curve().set(time.rows, time.ms, time.doubt);
+    fresh.verify_curve().set(time.thing, time.ms, time.doubt);
   fresh.verify_curve().settle();
   fresh.other_curve().set(1, 1e-6);
   CalmTimes roots;
@@ -264,8 +264,8 @@ void Simulation::measure(bool busy) {
     }
   }
   DraftCosts& draft = fresh.drafter("draft");
-  for (const CalmTimes::Time& time : roots.times()) draft.root().set(time.rows, time.ms, time.doubt);
-  for (const CalmTimes::Time& time : levels.times()) draft.levels().set(time.rows, time.ms, time.doubt);
+  for (const CalmTimes::Time& time : roots.times()) draft.root().set(time.thing, time.ms, time.doubt);
+  for (const CalmTimes::Time& time : levels.times()) draft.levels().set(time.thing, time.ms, time.doubt);
   draft.root().settle();
   draft.levels().settle();
   busy_ = false;
@@ -355,7 +355,7 @@ void Simulation::spoil(const Spoilt& by) {
     const double error = by.one_row * std::pow(by.many_rows / by.one_row, share);
     const double ms = by.flat > 0 ? by.flat * world_.step_ms : error * world_.verify_ms(rows);
     // Beside a busy program the same takes now this, now that, and the measurement says so.
-    costs_.verify_curve().set(rows, ms, by.flat > 0 ? 2 * FastTimes::kDisturbed : 0);
+    costs_.verify_curve().set(rows, ms, by.flat > 0 ? 2 * CalmTimes::kDisturbed : 0);
     draft.root().set(rows, by.drafts * world_.root_ms(rows));
     draft.levels().set(rows, by.drafts * world_.draft_ms);
   }

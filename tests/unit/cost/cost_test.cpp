@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/calm_times.h"
+
 namespace augur {
 namespace {
 
@@ -149,10 +151,10 @@ TEST(CostModel, FirstStepsThatContradictAMeasurementPutAllOfItInDoubt) {
   for (const double rows : CostCurve::kRows) costs.verify_curve().set(rows, 2 * rising(rows));
   for (const double rows : CostCurve::kRows) costs.drafter("draft").levels().set(rows, 2);
   for (int i = 0; i < 2; ++i) costs.observe_step(1, 0, 1.9 * rising(1), 0.05);
-  EXPECT_LT(costs.verify_curve().fastest().doubt(), FastTimes::kDisturbed);
+  EXPECT_LT(costs.verify_curve().fastest().doubt(), CalmTimes::kDisturbed);
   for (int i = 0; i < 4; ++i) costs.observe_step(1, 0, rising(1), 0.05);
-  EXPECT_GT(costs.verify_curve().fastest().doubt(), FastTimes::kDisturbed);
-  EXPECT_GT(costs.drafter("draft").levels().fastest().doubt(), FastTimes::kDisturbed);
+  EXPECT_GT(costs.verify_curve().fastest().doubt(), CalmTimes::kDisturbed);
+  EXPECT_GT(costs.drafter("draft").levels().fastest().doubt(), CalmTimes::kDisturbed);
 }
 
 TEST(CostModel, FindsTheTableFromSteps) {

@@ -70,10 +70,22 @@ TEST_F(ProductTraversals, AreMeasuredOnceAndRemembered) {
   EXPECT_EQ(content["plans"]["BF16"]["block_kib"], measured.block_kib);
   // What no measurement gives: who shows it has read the file.
   content["plans"]["BF16"]["one_row_near_lines"] = 12345;
+  content["plans"]["BF16"]["doubt"] = 0;
   content["plans"]["Q4_0"] = content["plans"]["BF16"];
   write(content);
   EXPECT_EQ(prepare().one_row.near_lines, 12345);
   EXPECT_EQ(read(), content) << "another model's types stay";
+  EXPECT_THAT(warnings_, IsEmpty());
+}
+
+TEST_F(ProductTraversals, ChosenBesideABusyProgramAreChosenAnew) {
+  prepare();
+  nlohmann::json content = read();
+  content["plans"]["BF16"]["one_row_near_lines"] = 12345;
+  content["plans"]["BF16"]["doubt"] = 1e6;
+  write(content);
+  EXPECT_NE(prepare().one_row.near_lines, 12345);
+  EXPECT_LT(read()["plans"]["BF16"]["doubt"], 1e6);
   EXPECT_THAT(warnings_, IsEmpty());
 }
 

@@ -2,19 +2,21 @@
 #include <map>
 #include <vector>
 
-#include "cost/cost.h"
-
 namespace augur {
 
-/// Times of a measurement that were taken again and again, by row count. What disturbs one makes it longer,
-/// never shorter: of each row count those count that were taken in its calmest moments.
+/// Times of several things, each measured again and again; a thing is a number, as a count of rows. What
+/// disturbs a measurement makes it longer, never shorter: of each thing those count that were taken in its
+/// calmest moments.
 class CalmTimes {
  public:
-  void add(double rows, double ms);
+  /// Disturbed by so much, a measurement is worth repeating.
+  static constexpr double kDisturbed = 0.1;
+
+  void add(double thing, double ms);
   bool empty() const { return times_.empty(); }
 
   struct Time {
-    double rows;
+    double thing;
     double ms;     ///< the median of the calm moments
     double doubt;  ///< by which it may be too long: standard error of its logarithm
   };

@@ -1,4 +1,4 @@
-#include "cost/calm_times.h"
+#include "base/calm_times.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,29 +12,29 @@ constexpr double kLeastMs = std::numeric_limits<float>::epsilon();
 
 }  // namespace
 
-void CalmTimes::add(double rows, double ms) {
-  times_[rows].push_back(std::max(ms, kLeastMs));
+void CalmTimes::add(double thing, double ms) {
+  times_[thing].push_back(std::max(ms, kLeastMs));
 }
 
 /// Disturbances are taken to lengthen logarithms by an exponential distribution: of n moments the shortest is
-/// then too long by 1 / n of its mean, which all row counts together tell.
+/// then too long by 1 / n of its mean, which all things together tell.
 std::vector<CalmTimes::Time> CalmTimes::times() const {
   std::vector<Time> times;
   double excess = 0;
   double compared = 0;
-  for (const auto& [rows, seen] : times_) {
+  for (const auto& [thing, seen] : times_) {
     const double calmest = *std::min_element(seen.begin(), seen.end());
     std::vector<double> calm;
     for (const double ms : seen) {
       excess += std::log(ms / calmest);
-      if (ms <= (1 + FastTimes::kDisturbed) * calmest) calm.push_back(ms);
+      if (ms <= (1 + kDisturbed) * calmest) calm.push_back(ms);
     }
     compared += static_cast<double>(seen.size()) - 1;
     const auto median = calm.begin() + (std::ssize(calm) - 1) / 2;
     std::nth_element(calm.begin(), median, calm.end());
-    times.push_back({.rows = rows, .ms = *median, .doubt = 1 / static_cast<double>(seen.size())});
+    times.push_back({.thing = thing, .ms = *median, .doubt = 1 / static_cast<double>(seen.size())});
   }
-  for (Time& time : times) time.doubt *= compared > 0 ? excess / compared : FastTimes::kDisturbed;
+  for (Time& time : times) time.doubt *= compared > 0 ? excess / compared : kDisturbed;
   return times;
 }
 
