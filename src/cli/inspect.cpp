@@ -111,6 +111,20 @@ ordered_json describe_memory(const Checkpoint& checkpoint) {
           {"kv_bytes_full_context", {{"bf16", bf16 / config.layers * slots}}}};
 }
 
+/// The parts of a split GGUF file; null for another.
+ordered_json describe_parts(const Checkpoint& checkpoint) {
+  if (!checkpoint.is_gguf() || checkpoint.gguf()->parts().size() < 2) return nullptr;
+  ordered_json parts = ordered_json::array();
+  for (const GgufPart& part : checkpoint.gguf()->parts()) {
+    parts.push_back({{"path", part.name}, {"tensors", 0}, {"bytes", part.data.size()}});
+  }
+  for (const GgufTensorInfo& info : checkpoint.gguf()->tensor_infos()) {
+    ordered_json& count = parts[info.part]["tensors"];
+    count = count.get<std::int64_t>() + 1;
+  }
+  return parts;
+}
+
 ordered_json describe_tokenizer(const Checkpoint& checkpoint) {
   const std::unique_ptr<Tokenizer> tokenizer = checkpoint.load_tokenizer();
   const auto token = [&](TokenId id) {
@@ -161,6 +175,7 @@ ordered_json describe_file(const std::string& path) {
   };
   ordered_json found = {{"path", path},
                         {"format", checkpoint.is_gguf() ? "GGUF file" : "Hugging Face folder"},
+                        {"parts", describe_parts(checkpoint)},
                         {"model", section(has_model(checkpoint), describe_model)},
                         {"weights", section(has_weights(checkpoint), describe_weights)},
                         {"memory", nullptr},  // what it is told of is read above
@@ -190,6 +205,12 @@ void print(const ordered_json& found, Output& out) {
   };
   row("path", text(found["path"]));
   row("format", text(found["format"]));
+  std::string_view parts_label = "parts";
+  for (const ordered_json& part : found["parts"]) {
+    row(parts_label, fmt::format("{}: {} tensors, {:.1f} MB", text(part["path"]), text(part["tensors"]),
+                                 part["bytes"].get<double>() / 1e6));
+    parts_label = "";
+  }
   if (const ordered_json& model = found["model"]; !model.is_null()) {
     row("family", text(model["family"]));
     row("shape", fmt::format("{} layers of {}, feed-forward {}, {} heads and {} KV heads of {}{}{}{}",

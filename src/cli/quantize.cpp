@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -29,8 +31,31 @@ struct Options {
   std::string importance;
   std::string text;
   ArithmeticLaw law = ArithmeticLaw::Auto;  ///< of the run over the text
+  GgufSplit split;
   int threads = 0;
 };
+
+/// "500M", "2G": llama.cpp's units are of 1000 bytes.
+std::int64_t parse_size(const std::string& text) {
+  std::int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [unit, problem] = std::from_chars(text.data(), end, value);
+  const std::int64_t bytes = unit == end ? 0 : *unit == 'M' ? 1'000'000 : *unit == 'G' ? 1'000'000'000 : 0;
+  std::int64_t size = 0;
+  if (problem != std::errc{} || value < 1 || unit + 1 != end || bytes == 0 ||
+      __builtin_mul_overflow(value, bytes, &size)) {
+    throw CLI::ValidationError("--split-max-size",
+                               fmt::format("'{}' is no number of M or G, like 500M or 2G", text));
+  }
+  return size;
+}
+
+void report(const std::vector<std::filesystem::path>& files) {
+  for (const std::filesystem::path& file : files) {
+    tell("written: {}, {:.1f} MB\n", file.string(),
+         static_cast<double>(std::filesystem::file_size(file)) / 1e6);
+  }
+}
 
 /// With the model's own weights in bf16.
 ImportanceMatrix calibrated(const Checkpoint& checkpoint, const Options& options) {
@@ -51,13 +76,13 @@ int quantize(const Options& options) {
   if (!options.text.empty()) importance = calibrated(checkpoint, options);
   ThreadPool pool(options.threads);
   Progress progress("quantising");
-  quantize_model(pool, checkpoint, options.out,
-                 {.type = options.type,
-                  .importance = importance ? &*importance : nullptr,
-                  .progress = [&](double fraction) { progress.update(fraction); }});
+  const auto files = quantize_model(pool, checkpoint, options.out,
+                                    {.type = options.type,
+                                     .importance = importance ? &*importance : nullptr,
+                                     .split = options.split,
+                                     .progress = [&](double fraction) { progress.update(fraction); }});
   progress.done();
-  tell("written: {}, {:.1f} MB\n", options.out,
-       static_cast<double>(std::filesystem::file_size(options.out)) / 1e6);
+  report(files);
   return 0;
 }
 
@@ -96,6 +121,17 @@ void add_quantize(CLI::App& app, Action& action) {
                        "standard input)")
           ->excludes(matrix);
   add_law_flag(*command, options->law)->needs(calibrate);
+  command
+      ->add_option_function<std::string>(
+          "--split-max-size",
+          [options](const std::string& text) { options->split.max_bytes = parse_size(text); },
+          "Write OUT-00001-of-0000N.gguf and so on, with at most N megabytes or gigabytes of tensors each")
+      ->type_name("N(M|G)");
+  command
+      ->add_option("--split-max-tensors", options->split.max_tensors,
+                   "The same, with at most so many tensors each")
+      ->check(in_range<std::int64_t>(1, std::int64_t{1} << 32))
+      ->type_name("N");
   command->add_option("-t,--threads", options->threads, "Threads; 0: one for each core that it may use")
       ->check(in_range(0, 1024));
   command->callback([options, &action] { action = [options] { return quantize(*options); }; });

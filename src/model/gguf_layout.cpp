@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "files/gguf/model.h"
+#include "files/gguf/split.h"
 #include "model/families.h"
 #include "model/gguf_metadata.h"
 
@@ -52,7 +53,9 @@ DType written_type(const StoredTensor& tensor, DType type, std::string_view name
 }
 
 void lay_out_file(const GgufFile& file, DType type, GgufLayout& layout) {
-  for (const auto& [key, value] : file.metadata()) layout.metadata.copy(key, value);
+  for (const auto& [key, value] : file.metadata()) {
+    if (!is_split_key(key)) layout.metadata.copy(key, value);  // that is how the file is stored
+  }
   layout.raw.reserve(file.tensor_infos().size());
   for (const GgufTensorInfo& info : file.tensor_infos()) {
     StoredTensor& tensor = layout.raw.emplace_back(file.tensor(info));

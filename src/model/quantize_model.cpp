@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "base/error.h"
-#include "files/gguf/writer.h"
+#include "files/gguf/split_writer.h"
 #include "kernels/quantize.h"
 #include "model/gguf_layout.h"
 
@@ -75,7 +75,7 @@ void read_row(const GgufItem& item, const StoredTensor& tensor, std::int64_t row
 
 /// `before`: rows of the item's tensors before this one.
 void write_tensor(ThreadPool& pool, const GgufItem& item, const StoredTensor& tensor, std::int64_t before,
-                  GgufWriter& writer, const std::function<void(std::int64_t)>& done) {
+                  SplitGgufWriter& writer, const std::function<void(std::int64_t)>& done) {
   const std::int64_t rows = rows_of(tensor);
   const std::int64_t length = row_length(tensor);
   const bool as_stored =
@@ -118,7 +118,7 @@ void write_tensor(ThreadPool& pool, const GgufItem& item, const StoredTensor& te
   }
 }
 
-void write_item(ThreadPool& pool, const GgufItem& item, GgufWriter& writer,
+void write_item(ThreadPool& pool, const GgufItem& item, SplitGgufWriter& writer,
                 const std::function<void(std::int64_t)>& done) {
   if (item.tensors.empty()) return writer.write(std::as_bytes(std::span(item.values)));
   std::int64_t before = 0;
@@ -155,8 +155,9 @@ const std::vector<DType>& quantize_types() {
   return types;
 }
 
-void quantize_model(ThreadPool& pool, const Checkpoint& checkpoint, const std::filesystem::path& out,
-                    const QuantizeModelOptions& options) {
+std::vector<std::filesystem::path> quantize_model(ThreadPool& pool, const Checkpoint& checkpoint,
+                                                  const std::filesystem::path& out,
+                                                  const QuantizeModelOptions& options) {
   const std::vector<DType>& types = quantize_types();
   if (std::find(types.begin(), types.end(), options.type) == types.end()) {
     throw Error("a model cannot be written as {}", name(options.type));
@@ -171,7 +172,7 @@ void quantize_model(ThreadPool& pool, const Checkpoint& checkpoint, const std::f
     entries.push_back({item.name, item.type, item.shape});
     for (const StoredTensor* tensor : item.tensors) total += rows_of(*tensor) * row_length(*tensor);
   }
-  GgufWriter writer(out, layout.metadata, entries);
+  SplitGgufWriter writer(out, layout.metadata, entries, options.split);
   std::int64_t done = 0;
   for (const GgufItem& item : layout.items) {
     write_item(pool, item, writer, [&](std::int64_t elements) {
@@ -180,6 +181,7 @@ void quantize_model(ThreadPool& pool, const Checkpoint& checkpoint, const std::f
     });
   }
   writer.finish();
+  return writer.paths();
 }
 
 }  // namespace augur

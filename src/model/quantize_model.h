@@ -7,6 +7,7 @@
 #include "base/dtype.h"
 #include "base/thread_pool.h"
 #include "checkpoint/checkpoint.h"
+#include "files/gguf/split_writer.h"
 #include "files/importance_matrix.h"
 
 namespace augur {
@@ -16,6 +17,7 @@ struct QuantizeModelOptions {
   /// What the matrices' columns matter; null: all the same. Matrices that it does not list are quantised as
   /// without.
   const ImportanceMatrix* importance = nullptr;
+  GgufSplit split = {};
   std::function<void(double)> progress = {};
 };
 
@@ -28,8 +30,9 @@ const std::vector<DType>& quantize_types();
 /// place of other types with blocks of 256, otherwise BF16. What is stored in its type already is copied.
 /// Other programs read the file as they read any of the family's; a head's (see kHeadArchitecture) only this
 /// one does. Error naming the file and the field or tensor for what cannot be written, and for an importance
-/// matrix of another model; nothing is left behind then.
-void quantize_model(ThreadPool& pool, const Checkpoint& checkpoint, const std::filesystem::path& out,
-                    const QuantizeModelOptions& options);
+/// matrix of another model; nothing is left behind then. Returns what was written: one file, or its parts.
+std::vector<std::filesystem::path> quantize_model(ThreadPool& pool, const Checkpoint& checkpoint,
+                                                  const std::filesystem::path& out,
+                                                  const QuantizeModelOptions& options);
 
 }  // namespace augur

@@ -258,6 +258,53 @@ TEST(Bench, KernelsOfQuantisedWeights) {
   EXPECT_EQ(run_augur({"bench", "kernels", "--k", "100", "--n", "512", "--dtype", "q4_0"}).code, 1);
 }
 
+TEST(Quantize, WritesPartsThatAreOneModel) {
+  const auto folder = temporary_file("parts");
+  std::filesystem::create_directory(folder);
+  const auto whole = folder / "whole.gguf";
+  ASSERT_EQ(run_augur({"quantize", stories260k(), whole.string(), "q8_0"}).code, 0);
+  const auto split = folder / "parts.gguf";
+  const Outcome written =
+      run_augur({"quantize", stories260k(), split.string(), "q8_0", "--split-max-tensors", "20"});
+  EXPECT_EQ(written.code, 0) << written.err;
+  const auto part = [&](int number) {
+    return (folder / fmt::format("parts-0000{}-of-00003.gguf", number)).string();
+  };
+  EXPECT_NE(written.err.find("written: " + part(3)), std::string::npos) << written.err;
+
+  const json found = json::parse(run_augur({"inspect", part(1), "--json"}).out);
+  ASSERT_EQ(found["parts"].size(), 3u) << found.dump(2);
+  EXPECT_EQ(found["parts"][1]["tensors"], 20);
+  const json alone = json::parse(run_augur({"inspect", whole.string(), "--json"}).out);
+  EXPECT_TRUE(alone["parts"].is_null());
+  EXPECT_EQ(found["weights"], alone["weights"]);
+  EXPECT_NE(run_augur({"inspect", part(1)}).out.find(part(2) + ": 20 tensors"), std::string::npos);
+
+  const auto text_of = [](const std::string& file) {
+    return run_augur({"generate", "-m", file, "-p", "Once", "-n", "40"}).out;
+  };
+  EXPECT_EQ(text_of(part(1)), text_of(whole.string()));
+  EXPECT_EQ(text_of(part(2)), text_of(whole.string()));
+
+  // Parts can be put together again, and others made of them.
+  const auto merged = folder / "merged.gguf";
+  ASSERT_EQ(run_augur({"quantize", part(1), merged.string(), "q8_0"}).code, 0);
+  EXPECT_EQ(std::filesystem::file_size(merged), std::filesystem::file_size(whole));
+  EXPECT_EQ(run_augur({"quantize", part(1), merged.string(), "q8_0", "--split-max-size", "1M"}).code, 0);
+  const std::string only = (folder / "merged-00001-of-00001.gguf").string();
+  EXPECT_EQ(text_of(only), text_of(whole.string()));
+
+  std::filesystem::remove(part(2));
+  const Outcome missing = run_augur({"inspect", part(1)});
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_NE(missing.err.find(part(2) + ": is missing"), std::string::npos) << missing.err;
+  for (const char* size : {"0M", "-1M", "5", "5K", "M", "", "5MM", "10000000000G"}) {
+    EXPECT_EQ(run_augur({"quantize", stories260k(), split.string(), "q8_0", "--split-max-size", size}).code,
+              2)
+        << size;
+  }
+}
+
 TEST(Quantize, WritesAModelThatRunsAndComparesByPerplexity) {
   const auto text = temporary_file("text.txt");
   std::ofstream(text) << run_augur({"generate", "-m", stories260k(), "-p", "Once", "-n", "200"}).out;

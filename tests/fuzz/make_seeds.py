@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes the seeds in corpus/gguf and corpus/safetensors: small well-formed files to start from.
+"""Writes the seeds in corpus/gguf, corpus/gguf_split and corpus/safetensors: small well-formed files to start from.
 
     pip install gguf numpy && python3 make_seeds.py
 """
 import json
 import pathlib
 import struct
+import tempfile
 
 import gguf
 import numpy as np
@@ -51,6 +52,21 @@ def write_gguf(name, architecture, model, pre, extra=None):
     w.write_kv_data_to_file()
     w.write_tensors_to_file()
     w.close()
+
+
+def write_split(name):
+    """Parts one behind the other, each with its length before it."""
+    with tempfile.TemporaryDirectory() as folder:
+        w = gguf.GGUFWriter(pathlib.Path(folder) / "m.gguf", "llama", split_max_tensors=1)
+        w.add_block_count(1)
+        for tensor in ("token_embd.weight", "output_norm.weight", "blk.0.attn_norm.weight"):
+            w.add_tensor(tensor, np.ones((2, 4), np.float32))
+        w.write_header_to_file()
+        w.write_kv_data_to_file()
+        w.write_tensors_to_file()
+        w.close()
+        parts = [path.read_bytes() for path in sorted(pathlib.Path(folder).iterdir())]
+    (CORPUS / "gguf_split" / name).write_bytes(b"".join(struct.pack("<H", len(part)) + part for part in parts))
 
 
 def rope_factors(w):
@@ -106,7 +122,7 @@ def write_safetensors(name, tensors):
 
 
 def main():
-    for folder in ("gguf", "safetensors"):
+    for folder in ("gguf", "gguf_split", "safetensors"):
         (CORPUS / folder).mkdir(parents=True, exist_ok=True)
     write_gguf("llama.gguf", "llama", "llama", "default", rope_factors)
     write_gguf("qwen2.gguf", "qwen2", "gpt2", "qwen2", yarn)
@@ -114,6 +130,7 @@ def main():
     write_gguf("phi3.gguf", "phi3", "llama", "default", long_rope)
     write_gguf("gpt-oss.gguf", "gpt-oss", "gpt2", "gpt-4o", experts)
     write_gguf("types.gguf", "llama", "llama", "default", block_types)
+    write_split("three")
     write_safetensors("two.safetensors", {"a": ("F32", [2, 2], bytes(16)), "b": ("BF16", [3], bytes(6))})
     write_safetensors("types.safetensors", {
         "f64": ("F64", [1], bytes(8)), "f16": ("F16", [2], bytes(4)), "i64": ("I64", [1], bytes(8)),

@@ -205,54 +205,55 @@ std::string_view name(GgufType type) {
   return kNames[static_cast<std::size_t>(type)];
 }
 
-GgufFile GgufFile::open(const std::filesystem::path& path) {
+GgufFile GgufFile::open_alone(const std::filesystem::path& path) {
   auto mapping = std::make_shared<const MappedFile>(path);
   GgufFile file = parse(mapping->bytes(), mapping->path());
-  file.mapping_ = std::move(mapping);
+  file.parts_.front().mapping = std::move(mapping);
   return file;
 }
 
 GgufFile GgufFile::parse(std::span<const std::byte> bytes, std::string name) {
   GgufFile file;
-  file.name_ = std::move(name);
-  Cursor in(bytes, file.name_);
-  if (in.number<std::uint32_t>("the magic number") != kMagic) throw Error("{}: not a GGUF file", file.name_);
+  GgufPart& self = file.parts_.emplace_back();
+  self.name = std::move(name);
+  Cursor in(bytes, self.name);
+  if (in.number<std::uint32_t>("the magic number") != kMagic) throw Error("{}: not a GGUF file", self.name);
   file.version_ = in.number<std::uint32_t>("the version");
   if (file.version_ != 0 && (file.version_ & 0xffff) == 0) {
-    throw Error("{}: big-endian GGUF files are not supported", file.name_);
+    throw Error("{}: big-endian GGUF files are not supported", self.name);
   }
   if (file.version_ != 2 && file.version_ != 3) {
-    throw Error("{}: GGUF version {} is not supported (expected 2 or 3)", file.name_, file.version_);
+    throw Error("{}: GGUF version {} is not supported (expected 2 or 3)", self.name, file.version_);
   }
   const auto tensor_count = in.count(8 + 4 + 8 + 4 + 8, "the number of tensors");
   const auto metadata_count = in.count(8 + 4 + 1, "the number of metadata entries");
   for (std::uint64_t i = 0; i < metadata_count; ++i) {
     const auto key = text(in.string("a metadata key"));
-    if (key.size() > kMaxKeyBytes) throw Error("{}: a metadata key of {} bytes", file.name_, key.size());
-    const GgufType type = read_type(in, file.name_, key);
-    const GgufValue value = read_value(in, file.name_, key, type, 0);
+    if (key.size() > kMaxKeyBytes) throw Error("{}: a metadata key of {} bytes", self.name, key.size());
+    const GgufType type = read_type(in, self.name, key);
+    const GgufValue value = read_value(in, self.name, key, type, 0);
     if (!file.metadata_.emplace(key, value).second)
-      throw Error("{}: the key {} occurs twice", file.name_, key);
+      throw Error("{}: the key {} occurs twice", self.name, key);
   }
   file.tensors_.reserve(static_cast<std::size_t>(tensor_count));
   for (std::uint64_t i = 0; i < tensor_count; ++i) {
-    file.tensors_.push_back(read_tensor_info(in, file.name_));
+    file.tensors_.push_back(read_tensor_info(in, self.name));
     const std::string& tensor = file.tensors_.back().name;
     if (!file.tensor_index_.emplace(tensor, i).second)
-      throw Error("{}: tensor {} occurs twice", file.name_, tensor);
+      throw Error("{}: tensor {} occurs twice", self.name, tensor);
   }
   const auto alignment = file.find_int("general.alignment").value_or(32);
   if (alignment <= 0 || static_cast<std::uint64_t>(alignment) > kMaxAlignment ||
       !std::has_single_bit(static_cast<std::uint64_t>(alignment))) {
-    throw Error("{}: general.alignment must be a power of two, found {}", file.name_, alignment);
+    throw Error("{}: general.alignment must be a power of two, found {}", self.name, alignment);
   }
   const auto step = static_cast<std::size_t>(alignment);
-  file.alignment_ = step;
+  self.alignment = step;
   const std::size_t start = (in.position() + step - 1) / step * step;
-  file.data_ = start < bytes.size() ? bytes.subspan(start) : std::span<const std::byte>();
+  self.data = start < bytes.size() ? bytes.subspan(start) : std::span<const std::byte>();
   for (const auto& info : file.tensors_) {
     if (info.offset % step != 0) {
-      throw Error("{}: tensor {}: its offset {} is not a multiple of the alignment {}", file.name_, info.name,
+      throw Error("{}: tensor {}: its offset {} is not a multiple of the alignment {}", self.name, info.name,
                   info.offset, alignment);
     }
   }
@@ -272,10 +273,10 @@ const GgufValue* GgufFile::value(std::string_view key) const {
 
 void GgufFile::wrong_type(std::string_view key, const GgufValue& found, std::string_view expected) const {
   if (found.type == GgufType::Array) {
-    throw Error("{}: {}: expected {}, found an array of {}", name_, key, expected,
+    throw Error("{}: {}: expected {}, found an array of {}", name(), key, expected,
                 augur::name(found.element));
   }
-  throw Error("{}: {}: expected {}, found {}", name_, key, expected, augur::name(found.type));
+  throw Error("{}: {}: expected {}, found {}", name(), key, expected, augur::name(found.type));
 }
 
 std::optional<std::string> GgufFile::find_string(std::string_view key) const {
@@ -283,7 +284,7 @@ std::optional<std::string> GgufFile::find_string(std::string_view key) const {
   if (found == nullptr) return std::nullopt;
   if (found->type != GgufType::String) wrong_type(key, *found, "a string");
   if (valid_utf8_prefix(text(found->bytes)) != found->bytes.size())
-    throw Error("{}: {}: not valid UTF-8", name_, key);
+    throw Error("{}: {}: not valid UTF-8", name(), key);
   return std::string(text(found->bytes));
 }
 
@@ -310,7 +311,7 @@ std::optional<double> GgufFile::find_float(std::string_view key) const {
   } else {
     wrong_type(key, *found, "a number");
   }
-  if (!std::isfinite(result)) throw Error("{}: {}: expected a finite number", name_, key);
+  if (!std::isfinite(result)) throw Error("{}: {}: expected a finite number", name(), key);
   return result;
 }
 
@@ -329,7 +330,7 @@ std::optional<std::vector<std::string>> GgufFile::find_strings(std::string_view 
   }
   std::vector<std::string> result;
   result.reserve(static_cast<std::size_t>(found->count));
-  Cursor in(found->bytes, name_);
+  Cursor in(found->bytes, name());
   for (std::uint64_t i = 0; i < found->count; ++i) result.emplace_back(text(in.string(key)));
   return result;
 }
@@ -362,27 +363,28 @@ std::optional<std::vector<float>> GgufFile::find_floats(std::string_view key) co
 }
 
 StoredTensor GgufFile::tensor(const GgufTensorInfo& info) const {
+  const GgufPart& part = parts_[info.part];
   const auto dtype = ggml_dtype(info.type);
   if (!dtype) {
-    throw Error("{}: tensor {}: the element type {} ({}) is not supported", name_, info.name,
+    throw Error("{}: tensor {}: the element type {} ({}) is not supported", part.name, info.name,
                 ggml_type_name(info.type), info.type);
   }
   const auto size = storage_bytes(*dtype, info.shape);
   if (!size) {
-    throw Error("{}: tensor {}: rows of {} elements are not whole blocks of {}", name_, info.name,
+    throw Error("{}: tensor {}: rows of {} elements are not whole blocks of {}", part.name, info.name,
                 info.shape.back(), augur::name(*dtype));
   }
   const auto bytes = static_cast<std::uint64_t>(*size);
-  if (info.offset > data_.size() || bytes > data_.size() - info.offset) {
-    throw Error("{}: tensor {}: its {} bytes at offset {} leave the file, which has {} bytes of data", name_,
-                info.name, bytes, info.offset, data_.size());
+  if (info.offset > part.data.size() || bytes > part.data.size() - info.offset) {
+    throw Error("{}: tensor {}: its {} bytes at offset {} leave the file, which has {} bytes of data",
+                part.name, info.name, bytes, info.offset, part.data.size());
   }
   StoredTensor result;
   result.name = info.name;
   result.dtype = *dtype;
   result.shape = info.shape;
-  result.bytes = data_.subspan(static_cast<std::size_t>(info.offset), static_cast<std::size_t>(bytes));
-  result.file = name_;
+  result.bytes = part.data.subspan(static_cast<std::size_t>(info.offset), static_cast<std::size_t>(bytes));
+  result.file = part.name;
   return result;
 }
 

@@ -31,21 +31,34 @@ struct GgufTensorInfo {
   std::string name;
   std::uint32_t type = 0;    ///< ggml's number
   Shape shape;               ///< slowest dimension first (the file has them fastest first)
-  std::uint64_t offset = 0;  ///< into the data area
+  std::uint64_t offset = 0;  ///< into the data area of its part
+  std::size_t part = 0;      ///< which of GgufFile::parts() has its data
 };
 
-/// The header of a GGUF file, versions 2 and 3, little-endian. Reading checks every count and length against
-/// the file before anything is allocated; whether a tensor's type is known and its data lie in the file is
-/// checked by tensor(), so that a vocabulary can be read from a file with unknown tensors. Errors name the
-/// file and the key or tensor. Immutable, thread-safe. Own code: Debian 12 has no ggml, and its reader comes
-/// with the engine around it.
+/// One file on the disk: the whole, or a part of a split one.
+struct GgufPart {
+  std::string name;  ///< its path
+  std::span<const std::byte> data;
+  std::uint64_t alignment = 0;                ///< of tensors' data
+  std::shared_ptr<const MappedFile> mapping;  ///< null: the bytes are the caller's
+};
+
+/// The header of a GGUF file, versions 2 and 3, little-endian, which may lie in parts (split.h). Reading
+/// checks every count and length against the file before anything is allocated; whether a tensor's type is
+/// known and its data lie in the file is checked by tensor(), so that a vocabulary can be read from a file
+/// with unknown tensors. Errors name the file and the key or tensor. Immutable, thread-safe. Own code: Debian
+/// 12 has no ggml, and its reader comes with the engine around it.
 class GgufFile {
  public:
+  /// `path` may be any part of a split file: all are opened, from the first.
   static GgufFile open(const std::filesystem::path& path);
-  /// A file in memory that the caller owns and keeps.
+  /// A file in memory that the caller owns and keeps. A part of a split one is read by itself.
   static GgufFile parse(std::span<const std::byte> bytes, std::string name);
+  /// The parts of a split file in their order, as one: metadata of the first, tensors of all. Error naming
+  /// the part that is doubled, or of another file.
+  static GgufFile join(std::vector<GgufFile> parts);
 
-  const std::string& name() const { return name_; }
+  const std::string& name() const { return parts_.front().name; }  ///< the first part's path
   std::uint32_t version() const { return version_; }
   const std::map<std::string, GgufValue, std::less<>>& metadata() const { return metadata_; }
   const std::vector<GgufTensorInfo>& tensor_infos() const { return tensors_; }
@@ -63,25 +76,23 @@ class GgufFile {
   std::optional<std::vector<std::int64_t>> find_ints(std::string_view key) const;
   std::optional<std::vector<float>> find_floats(std::string_view key) const;
 
-  std::uint64_t alignment() const { return alignment_; }  ///< of tensors' data
-  std::uint64_t data_bytes() const { return data_.size(); }
+  /// In their order; one unless the file is split.
+  const std::vector<GgufPart>& parts() const { return parts_; }
   /// The tensor with its data: Error when its type is unknown here or its data leave the file.
   StoredTensor tensor(const GgufTensorInfo& info) const;
 
  private:
   GgufFile() = default;
+  static GgufFile open_alone(const std::filesystem::path& path);
   const GgufValue* value(std::string_view key) const;
   [[noreturn]] void wrong_type(std::string_view key, const GgufValue& found, std::string_view expected) const;
 
-  std::string name_;
+  std::vector<GgufPart> parts_;
   std::uint32_t version_ = 0;
   std::string architecture_;
   std::map<std::string, GgufValue, std::less<>> metadata_;
   std::vector<GgufTensorInfo> tensors_;
   std::map<std::string, std::size_t, std::less<>> tensor_index_;
-  std::span<const std::byte> data_;
-  std::uint64_t alignment_ = 0;
-  std::shared_ptr<const MappedFile> mapping_;  ///< what data_ and metadata_ point into, if we own it
 };
 
 /// Whether a file starts with GGUF's magic. Error for what is no regular file.

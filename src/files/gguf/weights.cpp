@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "files/gguf/model.h"
+#include "files/gguf/split.h"
 
 namespace augur {
 
@@ -34,9 +35,9 @@ class GgufStore final : public WeightStore {
   void check_architecture() const {
     const auto& architecture = file_->architecture();
     if (file_->tensor_infos().empty()) throw Error("{}: holds a vocabulary only, no weights", description_);
-    if (file_->find_int("split.count").value_or(1) > 1) {
-      throw Error("{}: is one part of a split GGUF file; merge the parts first (llama-gguf-split --merge)",
-                  description_);
+    const auto parts = std::ssize(file_->parts());
+    if (const auto count = file_->find_int(kSplitCountKey).value_or(1); count > 1 && count != parts) {
+      throw Error("{}: {} is {}, {} of the parts is here", description_, kSplitCountKey, count, parts);
     }
     if (architecture != kHeadArchitecture && find_gguf_architecture(architecture) == nullptr) {
       std::string known;
@@ -66,36 +67,41 @@ class GgufStore final : public WeightStore {
     tensor.interleaved_heads = static_cast<int>(heads);
   }
 
-  /// Tensors fill the data area one behind the other, each from the next multiple of the alignment: so the
-  /// format has it, and so a type, a shape or an offset that is not what was written shows.
+  /// Tensors fill the data area of a part one behind the other, each from the next multiple of the alignment:
+  /// so the format has it, and so a type, a shape or an offset that is not what was written shows.
   void check_layout() const {
-    struct Extent {
-      std::uint64_t begin, end;
-      std::string_view name;
-    };
-    std::vector<Extent> extents;
+    std::vector<std::vector<Extent>> parts(file_->parts().size());
     for (const auto& info : file_->tensor_infos()) {
-      extents.push_back({info.offset, info.offset + file_->tensor(info).bytes.size(), info.name});
+      const std::uint64_t end = info.offset + file_->tensor(info).bytes.size();
+      parts[info.part].push_back({info.offset, end, info.name});
     }
+    for (std::size_t i = 0; i < parts.size(); ++i) check_extents(file_->parts()[i], parts[i]);
+  }
+
+  struct Extent {
+    std::uint64_t begin, end;
+    std::string_view name;
+  };
+
+  static void check_extents(const GgufPart& part, std::vector<Extent>& extents) {
     std::sort(extents.begin(), extents.end(), [](const Extent& a, const Extent& b) {
       return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
     });
-    const std::uint64_t alignment = file_->alignment();
     Extent before{0, 0, ""};
     const auto check = [&](std::uint64_t begin, std::string_view what) {
-      if (begin < before.end) throw Error("{}: {} overlaps tensor {}", description_, what, before.name);
-      if (begin - before.end >= alignment) {
+      if (begin < before.end) throw Error("{}: {} overlaps tensor {}", part.name, what, before.name);
+      if (begin - before.end >= part.alignment) {
         throw Error(
             "{}: {} begins {} bytes behind tensor {:?}, less than {} were expected: the type, shape or "
             "offset of one of them is wrong",
-            description_, what, begin - before.end, before.name, alignment);
+            part.name, what, begin - before.end, before.name, part.alignment);
       }
     };
     for (const Extent& extent : extents) {
       check(extent.begin, fmt::format("tensor {}", extent.name));
       before = extent;
     }
-    check(file_->data_bytes(), "the end of the file");
+    check(part.data.size(), "the end of the file");
   }
 
   std::shared_ptr<const GgufFile> file_;

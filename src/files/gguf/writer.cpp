@@ -68,6 +68,12 @@ void GgufMetadata::set(const std::string& key, std::string_view text) {
 void GgufMetadata::set(const std::string& key, bool value) {
   entries_[key] = scalar(GgufType::Bool, static_cast<std::uint8_t>(value));
 }
+void GgufMetadata::set_u16(const std::string& key, std::uint16_t value) {
+  entries_[key] = scalar(GgufType::U16, value);
+}
+void GgufMetadata::set_i32(const std::string& key, std::int32_t value) {
+  entries_[key] = scalar(GgufType::I32, value);
+}
 void GgufMetadata::set_u32(const std::string& key, std::uint32_t value) {
   entries_[key] = scalar(GgufType::U32, value);
 }

@@ -18,7 +18,9 @@ class GgufMetadata {
   void set(const std::string& key, std::string_view text);
   void set(const std::string& key, const char* text) { set(key, std::string_view(text)); }
   void set(const std::string& key, bool value);
+  void set_u16(const std::string& key, std::uint16_t value);
   void set_u32(const std::string& key, std::uint32_t value);
+  void set_i32(const std::string& key, std::int32_t value);
   void set_f32(const std::string& key, float value);
   void set(const std::string& key, std::span<const std::string> texts);
   void set(const std::string& key, std::span<const float> values);
