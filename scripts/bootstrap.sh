@@ -13,6 +13,7 @@ build_packages=(
   g++ cmake ninja-build ccache pkg-config git make ca-certificates
   libhwy-dev nlohmann-json3-dev libpcre2-dev libutf8proc-dev
   libcli11-dev libtomlplusplus-dev libfmt-dev liblzma-dev libdivsufsort-dev libcpp-httplib-dev libboost1.81-dev libedit-dev
+  libcurl4-openssl-dev libssl-dev
   prometheus-cpp-dev libspdlog-dev
   libgtest-dev libgmock-dev
   python3 python3-pip patch

@@ -33,7 +33,7 @@ packages=(
 program() {
   local file=$1 wheel folder=$here/build/gpu stage
   wheel=$(cd "$2" && pwd)
-  cmake -S "$here" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DAUGUR_BUILD_TRAINING=ON -DAUGUR_GRAMMAR=OFF \
+  cmake -S "$here" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DAUGUR_BUILD_TRAINING=ON -DAUGUR_GRAMMAR=OFF -DAUGUR_HUB=OFF \
     -DTorch_DIR="$here/cmake/wheel" -DAUGUR_TORCH_WHEEL="$wheel" --log-level=WARNING
   cmake --build "$folder" -j "${JOBS:-$(nproc)}" --target augur_train_program
   stage=$(mktemp -d)
@@ -97,7 +97,7 @@ build() {
   command -v ninja >/dev/null && generator=(-G Ninja)
   # Warnings of compilers and of a libtorch that nobody has tried are no errors.
   cmake -S "$here" -B "$folder" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release -DAUGUR_BUILD_TRAINING=ON \
-    -DAUGUR_BUILD_PROGRAMS=OFF -DAUGUR_GRAMMAR=OFF -DAUGUR_BUILD_TESTS=OFF -DAUGUR_WERROR=OFF "-DCMAKE_PREFIX_PATH=$torch;$libraries/usr" --log-level=WARNING
+    -DAUGUR_BUILD_PROGRAMS=OFF -DAUGUR_GRAMMAR=OFF -DAUGUR_HUB=OFF -DAUGUR_BUILD_TESTS=OFF -DAUGUR_WERROR=OFF "-DCMAKE_PREFIX_PATH=$torch;$libraries/usr" --log-level=WARNING
   cmake --build "$folder" -j "${JOBS:-$(nproc)}" --target augur_train_program
   echo "$folder/augur-train" >&2
 }

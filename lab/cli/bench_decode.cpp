@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/engine_flags.h"
+#include "cli/hub_flags.h"
 #include "cli/progress.h"
 #include "cli/validators.h"
 #include "cost/cost_probe.h"
@@ -104,6 +105,7 @@ void add_bench_decode(CLI::App& bench, Action& action) {
       "decode", "Forward passes of a whole model at several row counts, against the memory limit");
   auto* model = command->add_option("-m,--model", options->model,
                                     "Hugging Face folder, GGUF file, or with --random-weights a config.json");
+  add_hub_flags(*command, model);
   auto* random = command
                      ->add_option("--random-weights", options->config,
                                   "Random weights of the shape that -m, or this config.json, describes")
@@ -125,10 +127,10 @@ void add_bench_decode(CLI::App& bench, Action& action) {
   add_words(*command, "--kv-type", options->kv,
             "Keys and values in memory (auto: bf16; f32 with f32 weights)");
   add_bench_flags(*command, options->flags);
-  command->callback([options, model, random, &action] {
+  command->callback([options, command, model, random, &action] {
     options->random = random->count() > 0;
     const bool config_given = !options->config.empty();
-    if (model->count() + (config_given ? 1 : 0) != 1) {
+    if (model->count() + command->count("--hf-repo") + (config_given ? 1 : 0) != 1) {
       throw CLI::ValidationError("one of -m and --random-weights CONFIG says what to measure");
     }
     action = [options] { return bench_decode(*options); };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/engine_flags.h"
+#include "cli/hub_flags.h"
 #include "cli/progress.h"
 #include "cli/text_file.h"
 #include "cli/validators.h"
@@ -62,7 +63,9 @@ void add_bench_perplexity(CLI::App& bench, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = bench.add_subcommand(
       "perplexity", "How well a model predicts a text: to compare weights of different precision");
-  command->add_option("-m,--model", options->model, "Hugging Face folder or GGUF file")->required();
+  add_hub_flags(
+      *command,
+      command->add_option("-m,--model", options->model, "Hugging Face folder or GGUF file")->required());
   command->add_option("-f,--file", options->file, "Text, UTF-8")->required();
   command->add_option("-c,--ctx-size", options->bench.context, "Tokens of a chunk; its second half is scored")
       ->check(in_range<std::int64_t>(4, std::int64_t{1} << 24))

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/thread_clock.h"
 #include "checkpoint/checkpoint.h"
+#include "cli/hub_flags.h"
 #include "cli/output.h"
 #include "grammar/compiler.h"
 #include "lab/cli/commands.h"
@@ -129,7 +130,8 @@ void add_bench_schemas(CLI::App& bench_command, Action& action) {
       ->add_option("schemas", options->schemas,
                    R"(JSON lines: {"name", "schema", "tests": [{"valid", "data"}, ...]})")
       ->required();
-  command->add_option("-m,--model", options->model, "Time compilations for this model's vocabulary");
+  add_hub_flags(*command, command->add_option("-m,--model", options->model,
+                                              "Time compilations for this model's vocabulary"));
   command->add_flag("--verbose", options->verbose, "Say why schemas are refused");
   command->callback([options, &action] { action = [options] { return bench(*options); }; });
 }

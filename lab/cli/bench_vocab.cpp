@@ -12,6 +12,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "cli/engine_flags.h"
+#include "cli/hub_flags.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -269,12 +270,12 @@ void add_bench_vocab(CLI::App& bench, Action& action) {
       "vocab", "Draft vocabularies against one another: accepted length, speed, theory; heads of any shape");
   command->option_defaults()->always_capture_default();
   auto* model = command->add_option("-m,--model", options->bench.model, "Target model");
-  command->add_option("-d,--draft-model", options->bench.draft, "Draft model or head");
+  add_hub_flags(*command, model);
+  add_draft_hub_flag(*command,
+                     command->add_option("-d,--draft-model", options->bench.draft, "Draft model or head"));
   command->add_option("--spec-type", options->bench.type, "What it is used as (default: what it is)");
-  auto* prompts = command
-                      ->add_option("--prompts", options->prompts,
-                                   "JSON lines with turns, messages or text; one suite each; repeatable")
-                      ->needs(model);
+  auto* prompts = command->add_option("--prompts", options->prompts,
+                                      "JSON lines with turns, messages or text; one suite each; repeatable");
   command->add_option("--vocab", options->vocabularies, "As --spec-vocab, repeatable; full is always there")
       ->allow_extra_args(false);
   command->add_option("--limit", options->limit, "Only the first N of each file (0: all)")
@@ -309,9 +310,12 @@ void add_bench_vocab(CLI::App& bench, Action& action) {
       ->check(in_range(0, 1024));
   add_law_flag(*command, options->bench.law);
   command->add_option("--json", options->json, "Write the figures to this file");
-  command->callback([options, prompts, shape, &action] {
+  command->callback([options, command, model, prompts, shape, &action] {
     if (prompts->count() + shape->count() == 0) {
       throw CLI::ValidationError("--prompts or --shape says what to measure");
+    }
+    if (prompts->count() > 0 && model->count() + command->count("--hf-repo") == 0) {
+      throw CLI::ValidationError("--prompts needs -m or -hf");
     }
     action = [options] { return bench_vocab(*options); };
   });

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
+#include "cli/hub_flags.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -241,9 +242,12 @@ void add_trace(CLI::App& app, Action& action) {
       "trace",
       "Record decoding: candidate trees with their features, for `augur train` (see docs/training.md)");
   command->option_defaults()->always_capture_default();
-  command->add_option("-m,--model", options->model, "Target model: Hugging Face folder or GGUF file")
-      ->required();
-  command->add_option("-d,--draft-model", options->draft, "Draft model or head")->required();
+  add_hub_flags(
+      *command,
+      command->add_option("-m,--model", options->model, "Target model: Hugging Face folder or GGUF file")
+          ->required());
+  add_draft_hub_flag(
+      *command, command->add_option("-d,--draft-model", options->draft, "Draft model or head")->required());
   command->add_option("--spec-type", options->type, "What it is used as (default: what it is)");
   command
       ->add_option("--prompts", options->prompts, "JSON lines with prompt_ids, turns or messages; repeatable")

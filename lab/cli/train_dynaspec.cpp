@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "cli/hub_flags.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -220,8 +221,10 @@ void add_train_dynaspec(CLI::App& train, Action& action) {
       "dynaspec", "Cluster a drafter's vocabulary and teach a router to choose: --spec-vocab dynaspec");
   command->set_help_flag("-h,--help", "Print this help message and exit");
   command->option_defaults()->always_capture_default();
-  command->add_option("-m,--model", options->bench.model, "Target model")->required();
-  command->add_option("-d,--draft-model", options->bench.draft, "Draft model or head");
+  add_hub_flags(*command,
+                command->add_option("-m,--model", options->bench.model, "Target model")->required());
+  add_draft_hub_flag(*command,
+                     command->add_option("-d,--draft-model", options->bench.draft, "Draft model or head"));
   command->add_option("--spec-type", options->bench.type, "What it is used as (default: what it is)");
   command
       ->add_option("--prompts", options->prompts,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "cli/hub_flags.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/validators.h"
@@ -76,7 +77,9 @@ void add_train_frspec(CLI::App& train, Action& action) {
   CLI::App* command =
       train.add_subcommand("frspec", "Count tokens: the list of --spec-vocab frspec, pafr and hot");
   command->set_help_flag("-h,--help", "Print this help message and exit");
-  command->add_option("-m,--model", options->model, "Whose tokens; needs no weights")->required();
+  add_hub_flags(
+      *command,
+      command->add_option("-m,--model", options->model, "Whose tokens; needs no weights")->required());
   command
       ->add_option("--data", options->data,
                    "JSON lines with text, messages, or prompt_ids and response_ids (.jsonl or .jsonl.xz); "

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/commands.h"
+#include "cli/hub_flags.h"
 #include "cli/output.h"
 #include "cli/text_file.h"
 
@@ -74,8 +75,10 @@ void add_datastore(CLI::App& app, Action& action) {
   datastore->require_subcommand(1);
   auto options = std::make_shared<BuildOptions>();
   CLI::App* command = datastore->add_subcommand("build", "Tokenize files and index them");
-  command->add_option("-m,--model", options->model, "Hugging Face folder or GGUF file; needs no weights")
-      ->required();
+  add_hub_flags(
+      *command,
+      command->add_option("-m,--model", options->model, "Hugging Face folder or GGUF file; needs no weights")
+          ->required());
   command->add_option("-f,--file", options->files, "Files, one document each")->required();
   command->add_option("-o,--out", options->out, "The datastore")->required();
   command->add_flag("--ids", options->ids, "The files hold token ids, one document a line");

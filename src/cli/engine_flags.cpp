@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/hub_flags.h"
 #include "cli/limit_flags.h"
 #include "cli/plan_flags.h"
 #include "cli/progress.h"
@@ -42,9 +43,12 @@ std::pair<TokenId, float> parse_logit_bias(const std::string& text) {
 
 void add_engine_flags(CLI::App& command, EngineOptions& options) {
   command.option_defaults()->group("Model");
-  command.add_option("-m,--model", options.model, "Hugging Face folder or GGUF file")->required();
-  command.add_option("--spec-draft-model,--model-draft", options.draft_model,
-                     "(-md) Smaller model of the same vocabulary that drafts");
+  CLI::Option* model =
+      command.add_option("-m,--model", options.model, "Hugging Face folder or GGUF file")->required();
+  add_hub_flags(command, model);
+  CLI::Option* draft = command.add_option("--spec-draft-model,--model-draft", options.draft_model,
+                                          "(-md) Smaller model of the same vocabulary that drafts");
+  add_draft_hub_flag(command, draft);
   add_words(command, "--spec-draft-weights", options.draft_weights,
             "Its weights in memory. auto: as stored, but floats in 4 bits where that is faster; "
             "native: as stored");

@@ -11,7 +11,7 @@ namespace augur::cli {
 // The flags of the public options, under llama.cpp's names where it has them. Each add_* binds flags of
 // `command` to the struct it is given, which must live as long as `command`.
 
-/// -m, -md, --spec-vocab, --spec-datastore, -t, --pin, -c, --weights, --law, --kv-type
+/// -m, -hf, -md, -hfd, --spec-vocab, --spec-datastore, -t, --pin, -c, --weights, --law, --kv-type
 void add_engine_flags(CLI::App& command, EngineOptions& options);
 
 /// --law

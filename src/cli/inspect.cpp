@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/commands.h"
+#include "cli/hub_flags.h"
 #include "cli/inspect_costs.h"
 #include "cli/output.h"
 #include "cli/tell.h"
@@ -290,15 +291,18 @@ void add_inspect(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "inspect", "Print what a model is: family, shapes, parameters, tokenizer, template, context");
-  command->add_option("MODEL", options->model, "Hugging Face folder or GGUF file")->required();
+  add_hub_flags(*command,
+                command->add_option("MODEL", options->model, "Hugging Face folder or GGUF file")->required());
   command->add_flag("--json", options->json, "One JSON object");
   auto* costs =
       command->add_flag("--costs", options->costs,
                         "Print what the model and its drafters cost on this machine, which policies "
                         "decide by; measured if that is not known yet");
   command->add_flag("--measure", options->anew, "Measure even so")->needs(costs);
-  command->add_option("--spec-draft-model", options->engine.draft_model, "Draft model or head (-md)")
-      ->needs(costs);
+  CLI::Option* draft =
+      command->add_option("--spec-draft-model", options->engine.draft_model, "Draft model or head (-md)");
+  draft->needs(costs);
+  add_draft_hub_flag(*command, draft);
   command
       ->add_option("-t,--threads", options->engine.threads, "Threads; 0: one for each core that it may use")
       ->check(in_range(0, 1024))

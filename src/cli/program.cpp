@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -20,6 +21,7 @@
 #include "base/error.h"
 #include "base/similar_word.h"
 #include "cli/bus_error.h"
+#include "cli/hub_flags.h"
 #include "cli/secret_flags.h"
 #include "cli/tell.h"
 
@@ -74,15 +76,35 @@ void hide_secrets(int argc, char** argv) {
   }
 }
 
-/// The arguments after the program's name, last first, as CLI11 takes them. llama.cpp's -md and -sys are no
-/// flags that CLI11 can know (it reads -m with the value "d").
+/// llama.cpp's flags that CLI11 cannot know (it reads -md as -m with the value "d").
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kShortFlags = {{
+    {"-md", "--spec-draft-model"},
+    {"-sys", "--system-prompt"},
+    {"-hf", "--hf-repo"},
+    {"-hfr", "--hf-repo"},
+    {"-hff", "--hf-file"},
+    {"-hft", "--hf-token"},
+    {"-hfd", "--spec-draft-hf"},
+    {"-hfrd", "--spec-draft-hf"},
+}};
+
+/// The arguments after the program's name, last first, as CLI11 takes them.
 std::vector<std::string> arguments(int argc, char** argv) {
   std::vector<std::string> result;
   for (int i = argc - 1; i > 0; --i) {
     const std::string_view word = argv[i];
-    result.emplace_back(word == "-md" ? "--spec-draft-model" : word == "-sys" ? "--system-prompt" : word);
+    const auto known = std::find_if(kShortFlags.begin(), kShortFlags.end(),
+                                    [&](const auto& flag) { return flag.first == word; });
+    result.emplace_back(known == kShortFlags.end() ? word : known->second);
   }
   return result;
+}
+
+/// The innermost command that was named.
+CLI::App& chosen(CLI::App& app) {
+  CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  return *command;
 }
 
 int run(CLI::App& app, const Action& action, std::vector<std::string> words) {
@@ -94,6 +116,7 @@ int run(CLI::App& app, const Action& action, std::vector<std::string> words) {
     std::reverse(words.begin(), words.end());
     return usage_error(app, error, words);
   }
+  if (const auto ended = fetch_models(chosen(app))) return *ended;
   return action();
 }
 

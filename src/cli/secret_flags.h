@@ -5,6 +5,7 @@
 namespace augur::cli {
 
 /// Flags whose values nobody is to see: neither in ps nor in what --print-config writes.
-inline constexpr std::array<std::string_view, 2> kSecretFlags = {"--api-key", "--metrics-key"};
+inline constexpr std::array<std::string_view, 4> kSecretFlags = {"--api-key", "--metrics-key", "--hf-token",
+                                                                 "-hft"};
 
 }  // namespace augur::cli

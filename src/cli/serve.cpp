@@ -281,7 +281,7 @@ void add_serve(CLI::App& app, Action& action) {
   command
       ->add_option("-a,--alias", flags->alias,
                    "Names of the model for clients, the first of which it tells of itself (default: the "
-                   "file's or folder's)")
+                   "file's, the folder's, or that on the hub)")
       ->type_name("NAME,...");
   command
       ->add_option_function<std::string>(
@@ -423,8 +423,10 @@ void add_serve(CLI::App& app, Action& action) {
                    [&limits, member = limit.member](std::int64_t value) { limits.*member = value; });
   }
   add_speculation_flags(*command, flags->engine.speculation);
-  command->callback([flags, settings, &action] {
-    action = [flags, settings] {
+  const CLI::Option* repository = command->get_option("--hf-repo");
+  command->callback([flags, settings, repository, &action] {
+    action = [flags, settings, repository] {
+      if (flags->alias.empty() && repository->count() > 0) flags->alias = repository->as<std::string>();
       if (!settings->wants_text()) return serve(*flags);
       Output out;
       out.write(settings->text());

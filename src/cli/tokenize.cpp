@@ -7,6 +7,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "cli/commands.h"
+#include "cli/hub_flags.h"
 #include "cli/output.h"
 #include "cli/text_file.h"
 
@@ -73,8 +74,10 @@ void add_tokenize(CLI::App& app, Action& action) {
   auto options = std::make_shared<TokenizeOptions>();
   CLI::App* command = app.add_subcommand(
       "tokenize", "Print the token ids of a text. Special tokens in it are recognised, none are added");
-  command->add_option("-m,--model", options->model, "Hugging Face folder or GGUF file; needs no weights")
-      ->required();
+  add_hub_flags(
+      *command,
+      command->add_option("-m,--model", options->model, "Hugging Face folder or GGUF file; needs no weights")
+          ->required());
   auto* text = command->add_option("-p,--prompt", options->text, "The text");
   command->add_option("-f,--file", options->file, "A file with the text (default: standard input)")
       ->excludes(text);

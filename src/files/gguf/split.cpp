@@ -57,13 +57,14 @@ void check_part(const GgufFile& first, const GgufFile& part, std::int64_t index)
   const std::int64_t number = required(part, kSplitNumberKey);
   if (number != index) {
     throw Error("{}: is part {} of {} by its {}, part {} was expected{}", part.name(), number + 1, count,
-                kSplitNumberKey, index + 1, number >= 0 && number < index ? ": that part is there twice" : "");
+                kSplitNumberKey, index + 1,
+                number >= 0 && number < index ? ": that part is there twice" : "");
   }
   for (const char* key : {kSplitCountKey, kSplitTensorsKey}) {
     const std::int64_t found = required(part, key);
     if (const std::int64_t expected = required(first, key); found != expected) {
-      throw Error("{}: is a part of another file than {}: {} is {}, {} was expected", part.name(), first.name(),
-                  key, found, expected);
+      throw Error("{}: is a part of another file than {}: {} is {}, {} was expected", part.name(),
+                  first.name(), key, found, expected);
     }
   }
   // Other keys, too, where a splitter repeats them.
@@ -135,7 +136,8 @@ GgufFile GgufFile::join(std::vector<GgufFile> parts) {
     }
     whole.parts_.push_back(std::move(part.parts_.front()));
   }
-  if (const std::int64_t expected = required(whole, kSplitTensorsKey); expected != std::ssize(whole.tensors_)) {
+  if (const std::int64_t expected = required(whole, kSplitTensorsKey);
+      expected != std::ssize(whole.tensors_)) {
     throw Error("{}: {} is {}, the {} parts have {} tensors", whole.name(), kSplitTensorsKey, expected,
                 whole.parts_.size(), whole.tensors_.size());
   }

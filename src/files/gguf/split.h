@@ -8,8 +8,8 @@
 namespace augur {
 
 // A GGUF file may be split into parts, NAME-00001-of-00005.gguf and so on, as llama.cpp's gguf-split writes
-// them: the first has the metadata, and each has some of the tensors. Each says under these keys which part it
-// is (from 0), of how many, and how many tensors all have together.
+// them: the first has the metadata, and each has some of the tensors. Each says under these keys which part
+// it is (from 0), of how many, and how many tensors all have together.
 inline constexpr const char* kSplitNumberKey = "split.no";
 inline constexpr const char* kSplitCountKey = "split.count";
 inline constexpr const char* kSplitTensorsKey = "split.tensors.count";

@@ -40,7 +40,8 @@ SplitGgufWriter::SplitGgufWriter(const std::filesystem::path& path, const GgufMe
                                  const Entries& entries, const GgufSplit& split) {
   const std::vector<Entries> parts = parts_of(entries, split);
   if (std::ssize(parts) > kMostSplitParts) {
-    throw Error("{}: would have {} parts, the format counts {}", path.string(), parts.size(), kMostSplitParts);
+    throw Error("{}: would have {} parts, the format counts {}", path.string(), parts.size(),
+                kMostSplitParts);
   }
   std::filesystem::path prefix = path;
   if (prefix.extension() == ".gguf") prefix.replace_extension();
@@ -67,7 +68,8 @@ void SplitGgufWriter::write(std::span<const std::byte> bytes) {
     while (left_[part_] == 0 && part_ + 1 < parts_.size()) ++part_;
     // What is too much is the last part's to refuse.
     const std::uint64_t most = part_ + 1 < parts_.size() ? left_[part_] : bytes.size();
-    const std::span<const std::byte> piece = bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(most, bytes.size())));
+    const std::span<const std::byte> piece =
+        bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(most, bytes.size())));
     parts_[part_]->write(piece);
     left_[part_] -= std::min<std::uint64_t>(left_[part_], piece.size());
     bytes = bytes.subspan(piece.size());
@@ -76,9 +78,11 @@ void SplitGgufWriter::write(std::span<const std::byte> bytes) {
 
 void SplitGgufWriter::finish() {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    if (left_[i] > 0) throw Error("{}: {} bytes of its tensors are not written", paths_[i].string(), left_[i]);
+    if (left_[i] > 0)
+      throw Error("{}: {} bytes of its tensors are not written", paths_[i].string(), left_[i]);
   }
-  for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) (*part)->finish();  // the first is there last
+  for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
+    (*part)->finish();  // the first is there last
 }
 
 }  // namespace augur

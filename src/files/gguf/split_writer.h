@@ -18,8 +18,8 @@ struct GgufSplit {
   bool wanted() const { return max_bytes > 0 || max_tensors > 0; }
 };
 
-/// Writes a GGUF file as GgufWriter does, or its parts (split.h), which appear together when finish() returns:
-/// of OUT.gguf OUT-00001-of-0000N.gguf and so on, also where there is only one. Not thread-safe.
+/// Writes a GGUF file as GgufWriter does, or its parts (split.h), which appear together when finish()
+/// returns: of OUT.gguf OUT-00001-of-0000N.gguf and so on, also where there is only one. Not thread-safe.
 class SplitGgufWriter {
  public:
   /// Makes all files, as temporary ones, with their headers. Error as of GgufWriter, and for more parts than

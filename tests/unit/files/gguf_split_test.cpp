@@ -1,8 +1,7 @@
-#include "files/gguf/split.h"
-
 #include <cstring>
 
 #include "files/gguf/model.h"
+#include "files/gguf/split.h"
 #include "files/gguf/split_writer.h"
 #include "support/test_files.h"
 
@@ -82,7 +81,7 @@ TEST_F(GgufSplitFile, APartThatIsThereTwiceIsNamed) {
 TEST_F(GgufSplitFile, APartOfAnotherFileIsNamed) {
   write(2, part(2, 3, 7).floats("c", {3}, {4, 5, 6}));
   expect_error([&] { GgufFile::open(path(0)); }, {"m-00003-of-00003.gguf: is a part of another file",
-                                                   "split.tensors.count is 7, 3 was expected"});
+                                                  "split.tensors.count is 7, 3 was expected"});
   write(2, part(2, 3, 3).text("general.architecture", "silver").floats("c", {3}, {4, 5, 6}));
   expect_refused({"m-00003-of-00003.gguf: is a part of another file", "general.architecture differs"});
   write(2, part(2, 3, 3));
