@@ -77,14 +77,15 @@ void set_path(CLI::App& command, std::span<const char* const> flags, const std::
 }  // namespace
 
 void add_hub_flags(CLI::App& command, CLI::Option* model) {
-  CLI::Option* name =
-      add_name(command, kModel, "(-hf) Model of a hub, fetched where it is not here: its GGUF file of QUANT "
-                                "(default: Q4_K_M, else Q8_0, else the first), or its folder",
-               model);
+  CLI::Option* name = add_name(command, kModel,
+                               "(-hf) Model of a hub, fetched where it is not here: its GGUF file of QUANT "
+                               "(default: Q4_K_M, else Q8_0, else the first), or its folder",
+                               model);
   command.add_option(kFile, "(-hff) The file of it, in place of QUANT's")->type_name("FILE")->needs(name);
   command
-      .add_option(kToken, "(-hft) Token for models that are not everybody's. Better in HF_TOKEN: a command line "
-                          "stays in histories")
+      .add_option(kToken,
+                  "(-hft) Token for models that are not everybody's. Better in HF_TOKEN: a command line "
+                  "stays in histories")
       ->type_name("TOKEN");
   command.add_flag(kOffline)->description("Ask no hub: what the cache has is used");
 }
@@ -108,7 +109,8 @@ std::optional<int> fetch_models(CLI::App& command) {
             tell("augur: warning: {}\n", text);
           },
       .stop = &interrupt.stop()};
-  const auto fetch = [&](const std::string& name, const std::string& file, std::span<const char* const> paths) {
+  const auto fetch = [&](const std::string& name, const std::string& file,
+                         std::span<const char* const> paths) {
     if (name.empty()) return;
     HubModel wanted = HubModel::parse(name);
     wanted.file = file;

@@ -8,17 +8,18 @@ class Option;
 
 namespace augur::cli {
 
-// Models that a command is given by their names on a hub, under llama.cpp's names of the flags. run_program() fetches
-// them when the command line has been accepted, and gives their paths to the options that take paths.
+// Models that a command is given by their names on a hub, under llama.cpp's names of the flags. run_program()
+// fetches them when the command line has been accepted, and gives their paths to the options that take paths.
 
-/// --hf-repo, --hf-file, --hf-token, --offline: in place of `model`, an option of the command's that takes a path
+/// --hf-repo, --hf-file, --hf-token, --offline: in place of `model`, an option of the command's that takes a
+/// path
 /// (--model, or MODEL).
 void add_hub_flags(CLI::App& command, CLI::Option* model);
 /// --spec-draft-hf: in place of `draft` (--spec-draft-model, or --draft-model). After add_hub_flags.
 void add_draft_hub_flag(CLI::App& command, CLI::Option* draft);
 
-/// Fetches what the flags of `command` name, with a progress line on a terminal. The exit code where a signal ended that;
-/// empty: go on. Error as of fetch_model().
+/// Fetches what the flags of `command` name, with a progress line on a terminal. The exit code where a signal
+/// ended that; empty: go on. Error as of fetch_model().
 std::optional<int> fetch_models(CLI::App& command);
 
 }  // namespace augur::cli

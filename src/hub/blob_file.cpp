@@ -14,7 +14,8 @@
 
 namespace augur {
 
-BlobFile::BlobFile(const std::filesystem::path& incomplete, const HubFile& file) : path_(incomplete), file_(file) {
+BlobFile::BlobFile(const std::filesystem::path& incomplete, const HubFile& file)
+    : path_(incomplete), file_(file) {
   descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
   if (descriptor_ < 0) fail(errno);
   struct stat status {};
@@ -39,12 +40,13 @@ void BlobFile::check_space() const {
   if (::fstatvfs(descriptor_, &disk) != 0) return;  // writing will tell
   const std::uint64_t room = static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize;
   if (room >= left()) return;
-  throw Error("{}: {} takes {:.2f} GB more, the disk has room for {:.2f}", path_.parent_path().string(), file_.path,
-              static_cast<double>(left()) / 1e9, static_cast<double>(room) / 1e9);
+  throw Error("{}: {} takes {:.2f} GB more, the disk has room for {:.2f}", path_.parent_path().string(),
+              file_.path, static_cast<double>(left()) / 1e9, static_cast<double>(room) / 1e9);
 }
 
 void BlobFile::add(std::span<const std::byte> bytes) {
-  if (bytes.size() > left()) throw Error("{}: more than the {} bytes that the hub lists came", file_.path, file_.bytes);
+  if (bytes.size() > left())
+    throw Error("{}: more than the {} bytes that the hub lists came", file_.path, file_.bytes);
   while (!bytes.empty()) {
     const ssize_t written = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(bytes_));
     if (written < 0 && errno == EINTR) continue;
@@ -66,7 +68,8 @@ std::string BlobFile::hash() const {
   for (std::uint64_t at = 0; at < bytes_;) {
     const ssize_t count = ::pread(descriptor_, piece.data(), piece.size(), static_cast<off_t>(at));
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) throw Error("{}: cannot be read: {}", path_.string(), std::strerror(count < 0 ? errno : EIO));
+    if (count <= 0)
+      throw Error("{}: cannot be read: {}", path_.string(), std::strerror(count < 0 ? errno : EIO));
     hash.add(std::span(piece).first(static_cast<std::size_t>(count)));
     at += static_cast<std::uint64_t>(count);
   }

@@ -9,8 +9,8 @@
 
 namespace augur {
 
-/// A file that comes piece by piece, and may go on another time where it ended. Whoever writes holds the lock of its
-/// hash. Errors name the file. Not thread-safe.
+/// A file that comes piece by piece, and may go on another time where it ended. Whoever writes holds the lock
+/// of its hash. Errors name the file. Not thread-safe.
 class BlobFile {
  public:
   /// Goes on with what `incomplete` has, as far as that can be the file's.
@@ -19,7 +19,7 @@ class BlobFile {
   BlobFile(const BlobFile&) = delete;
   BlobFile& operator=(const BlobFile&) = delete;
 
-  std::uint64_t bytes() const { return bytes_; }            ///< that are there
+  std::uint64_t bytes() const { return bytes_; }               ///< that are there
   std::uint64_t left() const { return file_.bytes - bytes_; }  ///< that are to come
   /// Error where the disk has not so much space.
   void check_space() const;

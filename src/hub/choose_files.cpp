@@ -18,7 +18,8 @@ std::string_view name_of(std::string_view path) {
 
 /// A model itself; of a split one the first part, which stands for all.
 bool is_model(std::string_view path) {
-  constexpr std::array<std::string_view, 6> kOthers = {"mmproj", "imatrix", "mtp-", "eagle3-", "dflash-", "dspark-"};
+  constexpr std::array<std::string_view, 6> kOthers = {"mmproj",  "imatrix", "mtp-",
+                                                       "eagle3-", "dflash-", "dspark-"};
   const std::string_view name = name_of(path);
   if (!name.ends_with(".gguf")) return false;
   if (const auto split = parse_split_name(name); split && split->number != 1) return false;
@@ -34,7 +35,8 @@ bool is_word(char c) {
   return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z');
 }
 
-/// Whether a path has the word `quant`, with "." or "-" behind it: "Q4_0" is in "m-q4_0.gguf", not in "m-IQ4_0.gguf".
+/// Whether a path has the word `quant`, with "." or "-" behind it: "Q4_0" is in "m-q4_0.gguf", not in
+/// "m-IQ4_0.gguf".
 bool has_quant(std::string_view path, std::string_view quant) {
   for (std::size_t i = 0; i + quant.size() < path.size(); ++i) {
     const char behind = path[i + quant.size()];
@@ -47,7 +49,8 @@ bool has_quant(std::string_view path, std::string_view quant) {
 
 std::string list_of(const std::vector<std::string>& paths) {
   constexpr std::size_t kMost = 20;
-  std::string text = fmt::format("{}", fmt::join(paths.begin(), paths.begin() + std::min(kMost, std::size(paths)), ", "));
+  std::string text =
+      fmt::format("{}", fmt::join(paths.begin(), paths.begin() + std::min(kMost, std::size(paths)), ", "));
   if (paths.size() > kMost) text += ", ...";
   return text;
 }
@@ -55,7 +58,8 @@ std::string list_of(const std::vector<std::string>& paths) {
 /// Where there is none that was asked for, what there is.
 std::optional<std::string> find_quant(const std::vector<std::string>& models, const HubModel& model) {
   const auto find = [&](std::string_view quant) {
-    return std::find_if(models.begin(), models.end(), [&](const std::string& path) { return has_quant(path, quant); });
+    return std::find_if(models.begin(), models.end(),
+                        [&](const std::string& path) { return has_quant(path, quant); });
   };
   if (!model.quant.empty() && model.quant != "latest") {  // Ollama's word for any
     const auto found = find(model.quant);
@@ -81,8 +85,8 @@ HubChoice with_parts(const std::vector<std::string>& paths, const HubModel& mode
   for (split->number = 1; split->number <= split->count; ++split->number) {
     choice.files.push_back(split_name(*split));
     if (!std::binary_search(paths.begin(), paths.end(), choice.files.back())) {
-      throw Error("{}: {} is missing: part {} of {} of {}", model.repository, choice.files.back(), split->number,
-                  split->count, file);
+      throw Error("{}: {} is missing: part {} of {} of {}", model.repository, choice.files.back(),
+                  split->number, split->count, file);
     }
   }
   choice.model = choice.files.front();
@@ -92,10 +96,12 @@ HubChoice with_parts(const std::vector<std::string>& paths, const HubModel& mode
 /// What Checkpoint reads of a folder; of weights that are there in several forms the one that it takes.
 HubChoice folder_of(const std::vector<std::string>& paths) {
   constexpr std::array<std::string_view, 9> kAround = {
-      "config.json",           "generation_config.json", "tokenizer.json",     "tokenizer.model",
-      "tokenizer_config.json", "chat_template.jinja",    "chat_template.json", "special_tokens_map.json",
-      "added_tokens.json"};
-  const auto has = [&](std::string_view path) { return std::binary_search(paths.begin(), paths.end(), path); };
+      "config.json",        "generation_config.json",  "tokenizer.json",
+      "tokenizer.model",    "tokenizer_config.json",   "chat_template.jinja",
+      "chat_template.json", "special_tokens_map.json", "added_tokens.json"};
+  const auto has = [&](std::string_view path) {
+    return std::binary_search(paths.begin(), paths.end(), path);
+  };
   HubChoice choice;
   for (const std::string_view file : kAround) {
     if (has(file)) choice.files.emplace_back(file);
@@ -113,8 +119,8 @@ HubChoice folder_of(const std::vector<std::string>& paths) {
     if (has(whole)) return choice.files.emplace_back(whole), choice;
     if (has(index)) return add_shards(index, ending), choice;
   }
-  for (const char* heads : {"medusa_lm_head.pt", "medusa_lm_head.safetensors", "hydra_lm_head.pt",
-                            "hydra_lm_head.safetensors"}) {
+  for (const char* heads :
+       {"medusa_lm_head.pt", "medusa_lm_head.safetensors", "hydra_lm_head.pt", "hydra_lm_head.safetensors"}) {
     if (has(heads)) return choice.files.emplace_back(heads), choice;
   }
   return choice;
@@ -134,8 +140,8 @@ HubChoice choose_files(const std::vector<std::string>& paths, const HubModel& mo
   if (const auto found = find_quant(models, model)) return with_parts(paths, model, *found);
   HubChoice folder = folder_of(paths);
   if (folder.files.empty()) {
-    throw Error("{}: holds no model: expected a GGUF file, or config.json with weights; it has {}", model.repository,
-                paths.empty() ? "no files" : list_of(paths));
+    throw Error("{}: holds no model: expected a GGUF file, or config.json with weights; it has {}",
+                model.repository, paths.empty() ? "no files" : list_of(paths));
   }
   return folder;
 }

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostListBytes = std::size_t{64} << 20;
-constexpr double kLongestWait = 60;  // seconds
+constexpr double kLongestWait = 60;                        // seconds
 constexpr std::uint64_t kGoesOn = std::uint64_t{1} << 20;  // bytes with which a fetch is not stuck
 
 /// The path of a URL: all but the plain characters as %XX.
@@ -55,11 +55,14 @@ class Fetch {
     if (settings_.offline) return of_cache("--offline and HF_HUB_OFFLINE ask for no more");
     HubList list;
     try {
-      client_.emplace(HttpClient::Patience{settings_.connect_seconds, settings_.stall_seconds}, hooks_.stop);
+      client_.emplace(
+          HttpClient::Patience{settings_.connect_seconds, settings_.stall_seconds, settings_.authorities},
+          hooks_.stop);
       list = ask_list();
     } catch (const HubUnreachable& error) {
       const fs::path found = of_cache(error.what());
-      if (hooks_.warning) hooks_.warning(fmt::format("{}; {} is as the cache has it", error.what(), model_.name()));
+      if (hooks_.warning)
+        hooks_.warning(fmt::format("{}; {} is as the cache has it", error.what(), model_.name()));
       return found;
     }
     const HubChoice choice = choose_files(paths_of(list), model_);
@@ -82,7 +85,8 @@ class Fetch {
   fs::path of_cache(const std::string& why) {
     const auto commit = cache_.commit();
     const std::vector<std::string> paths = commit ? cache_.files(*commit) : std::vector<std::string>();
-    if (paths.empty()) throw Error("{}: is not in the cache {}: {}", model_.name(), cache_.folder().string(), why);
+    if (paths.empty())
+      throw Error("{}: is not in the cache {}: {}", model_.name(), cache_.folder().string(), why);
     try {
       return cache_.snapshot(*commit) / choose_files(paths, model_).model;
     } catch (const Error& error) {
@@ -96,8 +100,8 @@ class Fetch {
     if (head.status == 401 || head.status == 403 || head.status == 404) {
       const char* token = settings_.token.empty() ? "none was given: --hf-token or HF_TOKEN"
                                                   : "the token that was given does not do";
-      throw Error("{}: {} answers {}{}: there is no such model, or it takes a token that may read it ({})", what,
-                  settings_.endpoint, head.status, words, token);
+      throw Error("{}: {} answers {}{}: there is no such model, or it takes a token that may read it ({})",
+                  what, settings_.endpoint, head.status, words, token);
     }
     throw Error("{}: {} answers {}{}", what, settings_.endpoint, head.status, words);
   }
@@ -118,7 +122,8 @@ class Fetch {
   }
 
   HubList ask_list() {
-    const std::string url = fmt::format("{}/api/models/{}/revision/main?blobs=true", settings_.endpoint, model_.repository);
+    const std::string url =
+        fmt::format("{}/api/models/{}/revision/main?blobs=true", settings_.endpoint, model_.repository);
     if (hooks_.progress) hooks_.progress(model_.name(), 0);
     for (int tried = 1;; ++tried) {
       std::string body;
@@ -128,7 +133,8 @@ class Fetch {
         const HttpHead head = client_->get(
             {.url = url, .token = settings_.token}, [](const HttpHead& h) { return h.status == 200; },
             [&](std::span<const std::byte> bytes) {
-              if (body.size() + bytes.size() > kMostListBytes) throw Error("{}: answers more than {} bytes", url, kMostListBytes);
+              if (body.size() + bytes.size() > kMostListBytes)
+                throw Error("{}: answers more than {} bytes", url, kMostListBytes);
               body.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
             });
         if (head.status == 200) return parse_hub_list(body, url);
@@ -147,8 +153,9 @@ class Fetch {
   void tell(const HubFile& file, std::uint64_t bytes) const {
     if (!hooks_.progress || total_ == 0) return;
     const double all = static_cast<double>(done_ + bytes);
-    hooks_.progress(fmt::format("{} ({:.2f} of {:.2f} GB)", file.path, all / 1e9, static_cast<double>(total_) / 1e9),
-                    all / static_cast<double>(total_));
+    hooks_.progress(
+        fmt::format("{} ({:.2f} of {:.2f} GB)", file.path, all / 1e9, static_cast<double>(total_) / 1e9),
+        all / static_cast<double>(total_));
   }
 
   void fetch(const std::string& commit, const HubFile& file) {
@@ -175,7 +182,8 @@ class Fetch {
       if (hash == file.hash) return blob.finish(cache_.blob(file.hash));
       if (!resumed) {
         blob.remove();
-        throw Error("{}: {}: what came has the hash {}, the hub lists {}", model_.repository, file.path, hash, file.hash);
+        throw Error("{}: {}: what came has the hash {}, the hub lists {}", model_.repository, file.path, hash,
+                    file.hash);
       }
       blob.start_anew();  // what was there before was another's
       resumed = false;
@@ -184,8 +192,8 @@ class Fetch {
 
   /// Until all of it is there.
   void ask_content(const std::string& commit, const HubFile& file, BlobFile& blob) {
-    const std::string url =
-        fmt::format("{}/{}/resolve/{}/{}", settings_.endpoint, model_.repository, commit, url_path(file.path));
+    const std::string url = fmt::format("{}/{}/resolve/{}/{}", settings_.endpoint, model_.repository, commit,
+                                        url_path(file.path));
     const std::string what = model_.repository + ": " + file.path;
     std::uint64_t mark = blob.bytes();
     for (int tried = 1; blob.left() > 0; ++tried) {
@@ -199,7 +207,8 @@ class Fetch {
               blob.add(bytes);
               tell(file, blob.bytes());
             });
-        if (head.status != 200 && head.status != 206) problem = fmt::format("{} answers {}", url, head.status);
+        if (head.status != 200 && head.status != 206)
+          problem = fmt::format("{} answers {}", url, head.status);
         asked_for = head.retry_after;
       } catch (const HubUnreachable& error) {
         problem = error.what();
@@ -210,8 +219,9 @@ class Fetch {
         tried = 1;
       }
       if (tried >= settings_.attempts) {
-        throw HubUnreachable("{}: {}; the {} of {} bytes that came are kept, the same command goes on from there", what,
-                             problem, blob.bytes(), file.bytes);
+        throw HubUnreachable(
+            "{}: {}; the {} of {} bytes that came are kept, the same command goes on from there", what,
+            problem, blob.bytes(), file.bytes);
       }
       wait(tried, asked_for);
     }

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace augur {
 
 namespace {
@@ -19,7 +21,8 @@ constexpr std::size_t kMostErrorText = 300;
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == '\r' || text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  while (!text.empty() && (text.back() == '\r' || text.back() == '\n' || text.back() == ' '))
+    text.remove_suffix(1);
   return text;
 }
 
@@ -44,7 +47,8 @@ std::optional<std::string_view> value_of(std::string_view line, std::string_view
 /// What a server says goes to a terminal.
 std::string printable(std::string_view text) {
   std::string result(text.substr(0, kMostErrorText));
-  std::replace_if(result.begin(), result.end(), [](char c) { return c < ' ' || c >= 0x7f; }, '?');
+  std::replace_if(
+      result.begin(), result.end(), [](char c) { return c < ' ' || c >= 0x7f; }, '?');
   return result;
 }
 
@@ -80,10 +84,14 @@ struct Answer {
   const HttpClient::OnHead* on_head;
   const HttpClient::OnBytes* on_bytes;
   const std::atomic<bool>* stop;
+  double stall_seconds;
   HttpHead head = {};
   bool begun = false;
   bool wanted = true;
   std::exception_ptr thrown = {};
+  curl_off_t received = 0;
+  Stopwatch since_last_byte{};
+  bool stalled = false;
 
   bool stopped() const { return stop != nullptr && stop->load(); }
   void begin() {
@@ -116,15 +124,20 @@ std::size_t take_bytes(const char* bytes, std::size_t /*one*/, std::size_t count
   return count;
 }
 
-int look_up(void* answer, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  return static_cast<Answer*>(answer)->stopped() ? 1 : 0;
+/// Once a second, and as bytes come. libcurl's own limit looks at a mean of the last five seconds.
+int look_up(void* data, curl_off_t /*total*/, curl_off_t received, curl_off_t, curl_off_t) {
+  auto& answer = *static_cast<Answer*>(data);
+  if (received != answer.received) answer.since_last_byte.restart();
+  answer.received = received;
+  answer.stalled = answer.since_last_byte.ms() > answer.stall_seconds * 1e3;
+  return answer.stopped() || answer.stalled ? 1 : 0;
 }
 
 bool is_transient(CURLcode code) {
   constexpr std::array kLasting = {
-      CURLE_UNSUPPORTED_PROTOCOL,      CURLE_URL_MALFORMAT,         CURLE_TOO_MANY_REDIRECTS,
-      CURLE_PEER_FAILED_VERIFICATION,  CURLE_SSL_CACERT_BADFILE,    CURLE_SSL_ISSUER_ERROR,
-      CURLE_SSL_ENGINE_INITFAILED,     CURLE_SSL_CERTPROBLEM,       CURLE_OUT_OF_MEMORY};
+      CURLE_UNSUPPORTED_PROTOCOL,     CURLE_URL_MALFORMAT,      CURLE_TOO_MANY_REDIRECTS,
+      CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR,
+      CURLE_SSL_ENGINE_INITFAILED,    CURLE_SSL_CERTPROBLEM,    CURLE_OUT_OF_MEMORY};
   return std::find(kLasting.begin(), kLasting.end(), code) == kLasting.end();
 }
 
@@ -152,7 +165,8 @@ struct HttpClient::Connection {
 
 HttpClient::HttpClient(const Patience& patience, const std::atomic<bool>* stop) {
   start_curl();
-  connection_ = std::make_unique<Connection>(Connection{patience, stop, {curl_easy_init(), curl_easy_cleanup}});
+  connection_ =
+      std::make_unique<Connection>(Connection{patience, stop, {curl_easy_init(), curl_easy_cleanup}});
   if (connection_->curl == nullptr) throw std::bad_alloc();
 }
 
@@ -161,20 +175,25 @@ HttpClient::~HttpClient() = default;
 HttpHead HttpClient::get(const HttpRequest& request, const OnHead& on_head, const OnBytes& on_bytes) {
   CURL* curl = connection_->curl.get();
   curl_easy_reset(curl);  // connections stay
-  Answer answer{.curl = curl, .on_head = &on_head, .on_bytes = &on_bytes, .stop = connection_->stop};
+  Answer answer{.curl = curl,
+                .on_head = &on_head,
+                .on_bytes = &on_bytes,
+                .stop = connection_->stop,
+                .stall_seconds = connection_->patience.stall_seconds};
   std::array<char, CURL_ERROR_SIZE> reason{};
   set(curl, CURLOPT_ERRORBUFFER, reason.data());
   set(curl, CURLOPT_URL, request.url.c_str());
   set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   // What is asked for in secret is not answered in public.
   set(curl, CURLOPT_REDIR_PROTOCOLS_STR, request.url.starts_with("https:") ? "https" : "http,https");
+  if (!connection_->patience.authorities.empty()) {
+    set(curl, CURLOPT_CAINFO, connection_->patience.authorities.c_str());
+  }
   set(curl, CURLOPT_FOLLOWLOCATION, 1L);
   set(curl, CURLOPT_MAXREDIRS, kMostRedirects);
   set(curl, CURLOPT_NOSIGNAL, 1L);
   set(curl, CURLOPT_USERAGENT, "augur");
   set(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(connection_->patience.connect_seconds * 1e3));
-  set(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  set(curl, CURLOPT_LOW_SPEED_TIME, std::max(1L, static_cast<long>(connection_->patience.stall_seconds)));
   set(curl, CURLOPT_HEADERFUNCTION, take_header);
   set(curl, CURLOPT_HEADERDATA, &answer);
   set(curl, CURLOPT_WRITEFUNCTION, take_bytes);
@@ -189,13 +208,15 @@ HttpHead HttpClient::get(const HttpRequest& request, const OnHead& on_head, cons
     static_cast<void>(headers.release());
     headers.reset(more);
   };
-  if (!request.token.empty()) add("Authorization: Bearer " + request.token);  // libcurl keeps it from other hosts
+  if (!request.token.empty())
+    add("Authorization: Bearer " + request.token);  // libcurl keeps it from other hosts
   if (request.from > 0) add(fmt::format("Range: bytes={}-", request.from));
   set(curl, CURLOPT_HTTPHEADER, headers.get());
 
   const CURLcode code = curl_easy_perform(curl);
   if (answer.thrown) std::rethrow_exception(answer.thrown);
   if (answer.stopped()) throw HubStopped("interrupted");
+  if (answer.stalled) throw HubUnreachable("{}: no byte came for {} s", request.url, answer.stall_seconds);
   if (code == CURLE_WRITE_ERROR && !answer.wanted) return answer.head;
   if (code != CURLE_OK) {
     const std::string_view what = reason.front() != '\0' ? reason.data() : curl_easy_strerror(code);

@@ -46,6 +46,7 @@ class HttpClient {
   struct Patience {
     double connect_seconds = 10;
     double stall_seconds = 30;
+    std::string authorities = {};
   };
 
   /// `stop`, which may be null and outlives the client, ends a request within a second.
@@ -58,8 +59,8 @@ class HttpClient {
   using OnHead = std::function<bool(const HttpHead&)>;
   using OnBytes = std::function<void(std::span<const std::byte>)>;
 
-  /// The answer, whatever its status. HubUnreachable where there is none, or not all of it; HubStopped; Error for an
-  /// address that cannot be asked, and for a certificate that is not the hub's.
+  /// The answer, whatever its status. HubUnreachable where there is none, or not all of it; HubStopped; Error
+  /// for an address that cannot be asked, and for a certificate that is not the hub's.
   HttpHead get(const HttpRequest& request, const OnHead& on_head, const OnBytes& on_bytes);
 
  private:

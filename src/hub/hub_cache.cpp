@@ -58,8 +58,8 @@ std::vector<std::string> HubCache::files(const std::string& commit) const {
   std::vector<std::string> paths;
   std::error_code error;
   const fs::path root = snapshot(commit);
-  for (auto at = fs::recursive_directory_iterator(root, error); !error && at != fs::recursive_directory_iterator();
-       at.increment(error)) {
+  for (auto at = fs::recursive_directory_iterator(root, error);
+       !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
     std::error_code missing;  // a link to what is not there yet
     if (at->is_regular_file(missing)) paths.push_back(at->path().lexically_relative(root).generic_string());
   }

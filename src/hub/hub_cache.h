@@ -10,13 +10,13 @@
 
 namespace augur {
 
-/// A repository in a hub's cache, in the layout of huggingface_hub's tools, which find what is put here, and the
-/// other way round:
+/// A repository in a hub's cache, in the layout of huggingface_hub's tools, which find what is put here, and
+/// the other way round:
 ///
-///     ROOT/models--OWNER--NAME/refs/main                 the commit that "main" was when it was asked for last
-///     ROOT/models--OWNER--NAME/snapshots/COMMIT/PATH     links to blobs
-///     ROOT/models--OWNER--NAME/blobs/HASH                contents, and HASH.incomplete: as far as they have come
-///     ROOT/.locks/models--OWNER--NAME/HASH.lock          held by the process that fetches
+///     ROOT/models--OWNER--NAME/refs/main                 the commit that "main" was when it was asked for
+///     last ROOT/models--OWNER--NAME/snapshots/COMMIT/PATH     links to blobs
+///     ROOT/models--OWNER--NAME/blobs/HASH                contents, and HASH.incomplete: as far as they have
+///     come ROOT/.locks/models--OWNER--NAME/HASH.lock          held by the process that fetches
 ///
 /// Any number of processes may use it at once. Errors name the file.
 class HubCache {
@@ -26,7 +26,9 @@ class HubCache {
 
   const std::filesystem::path& folder() const { return folder_; }
   std::filesystem::path blob(const std::string& hash) const { return folder_ / "blobs" / hash; }
-  std::filesystem::path incomplete(const std::string& hash) const { return folder_ / "blobs" / (hash + ".incomplete"); }
+  std::filesystem::path incomplete(const std::string& hash) const {
+    return folder_ / "blobs" / (hash + ".incomplete");
+  }
   std::filesystem::path lock_file(const std::string& hash) const { return locks_ / (hash + ".lock"); }
   std::filesystem::path snapshot(const std::string& commit) const { return folder_ / "snapshots" / commit; }
 

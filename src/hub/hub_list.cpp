@@ -22,9 +22,8 @@ bool stays_inside(std::string_view path) {
     const auto slash = path.find('/');
     const std::string_view name = path.substr(0, slash);
     const bool plain = !name.empty() && name != "." && name != ".." && name.size() <= kLongestName &&
-                       std::all_of(name.begin(), name.end(), [](char c) {
-                         return static_cast<unsigned char>(c) >= ' ' && c != 0x7f;
-                       });
+                       std::all_of(name.begin(), name.end(),
+                                   [](char c) { return static_cast<unsigned char>(c) >= ' ' && c != 0x7f; });
     if (!plain) return false;
     if (slash == std::string_view::npos) return true;
     path.remove_prefix(slash + 1);
@@ -68,7 +67,8 @@ HubList parse_hub_list(std::string_view json, std::string_view source) {
   const auto by_path = [](const HubFile& a, const HubFile& b) { return a.path < b.path; };
   std::sort(list.files.begin(), list.files.end(), by_path);
   const auto same = [](const HubFile& a, const HubFile& b) { return a.path == b.path; };
-  if (const auto twice = std::adjacent_find(list.files.begin(), list.files.end(), same); twice != list.files.end()) {
+  if (const auto twice = std::adjacent_find(list.files.begin(), list.files.end(), same);
+      twice != list.files.end()) {
     throw Error("{}: siblings: {} is there twice", name, twice->path);
   }
   return list;

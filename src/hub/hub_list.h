@@ -19,8 +19,8 @@ struct HubList {
   std::vector<HubFile> files;  ///< sorted by path
 };
 
-/// Reads what a hub answers to GET /api/models/OWNER/NAME/revision/main?blobs=true. Error naming `source` and what is
-/// wrong; also for a path that would leave the repository's folder.
+/// Reads what a hub answers to GET /api/models/OWNER/NAME/revision/main?blobs=true. Error naming `source` and
+/// what is wrong; also for a path that would leave the repository's folder.
 HubList parse_hub_list(std::string_view json, std::string_view source);
 
 }  // namespace augur

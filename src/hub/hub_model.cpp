@@ -32,10 +32,12 @@ HubModel HubModel::parse(std::string_view text) {
   model.repository = text.substr(0, colon);
   const auto slash = model.repository.find('/');
   const std::string_view repository = model.repository;
-  if (slash == std::string::npos || repository.size() > kLongestRepository || !is_name(repository.substr(0, slash)) ||
-      !is_name(repository.substr(slash + 1))) {
-    throw Error("{:?} is no model of a hub: expected OWNER/NAME or OWNER/NAME:QUANT, like ggml-org/gemma-3-270m-GGUF:Q8_0",
-                text);
+  if (slash == std::string::npos || repository.size() > kLongestRepository ||
+      !is_name(repository.substr(0, slash)) || !is_name(repository.substr(slash + 1))) {
+    throw Error(
+        "{:?} is no model of a hub: expected OWNER/NAME or OWNER/NAME:QUANT, like "
+        "ggml-org/gemma-3-270m-GGUF:Q8_0",
+        text);
   }
   if (colon == std::string_view::npos) return model;
   model.quant = text.substr(colon + 1);

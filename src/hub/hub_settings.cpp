@@ -33,7 +33,8 @@ fs::path path_of(const Environment& environment, const char* name) {
 
 fs::path home_of_hub(const Environment& environment) {
   if (fs::path home = path_of(environment, "HF_HOME"); !home.empty()) return home;
-  if (const fs::path cache = path_of(environment, "XDG_CACHE_HOME"); !cache.empty()) return cache / "huggingface";
+  if (const fs::path cache = path_of(environment, "XDG_CACHE_HOME"); !cache.empty())
+    return cache / "huggingface";
   const std::string home = value_of(environment, "HOME");
   return home.empty() ? fs::path() : fs::path(home) / ".cache" / "huggingface";
 }
@@ -71,11 +72,26 @@ std::string endpoint_of(const Environment& environment, std::string usual) {
   if (endpoint.empty()) return usual;
   const auto scheme = endpoint.find("://");
   const bool known = endpoint.starts_with("https://") || endpoint.starts_with("http://");
-  const bool printable = std::all_of(endpoint.begin(), endpoint.end(), [](char c) { return c > ' ' && c < 0x7f; });
+  const bool printable =
+      std::all_of(endpoint.begin(), endpoint.end(), [](char c) { return c > ' ' && c < 0x7f; });
   if (!known || !printable || scheme + 3 == endpoint.size()) {
-    throw Error("HF_ENDPOINT: {:?} is no address of a hub: expected one like https://huggingface.co", endpoint);
+    throw Error("HF_ENDPOINT: {:?} is no address of a hub: expected one like https://huggingface.co",
+                endpoint);
   }
   return endpoint;
+}
+
+/// libcurl knows one place, that of the Linux it was built for; a release runs on others, too.
+std::string authorities_of(const Environment& environment) {
+  for (const char* name : {"SSL_CERT_FILE", "CURL_CA_BUNDLE"}) {
+    if (std::string file = value_of(environment, name); !file.empty()) return file;
+  }
+  std::error_code ignored;
+  for (const char* usual : {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+                            "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"}) {
+    if (fs::exists(usual, ignored)) return usual;
+  }
+  return {};
 }
 
 }  // namespace
@@ -103,6 +119,7 @@ HubSettings hub_settings(const Environment& environment) {
       break;
     }
   }
+  settings.authorities = authorities_of(environment);
   return settings;
 }
 

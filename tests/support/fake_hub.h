@@ -25,8 +25,9 @@
 
 namespace augur::testing_support {
 
-/// A model hub on this machine, of one repository, `owner/name`, that answers as it should or as it is told to. Of HTTP
-/// it knows what is needed here: GET, one request a connection, ranges from a first byte to the end.
+/// A model hub on this machine, of one repository, `owner/name`, that answers as it should or as it is told
+/// to. Of HTTP it knows what is needed here: GET, one request a connection, ranges from a first byte to the
+/// end.
 class FakeHub {
  public:
   struct Request {
@@ -168,7 +169,8 @@ class FakeHub {
       return {.body = list.dump()};
     }
     const std::string prefix = std::string("/") + kRepository + "/resolve/" + kCommit + "/";
-    const auto file = request.path.starts_with(prefix) ? files_.find(request.path.substr(prefix.size())) : files_.end();
+    const auto file =
+        request.path.starts_with(prefix) ? files_.find(request.path.substr(prefix.size())) : files_.end();
     if (file == files_.end()) return {.status = 404, .headers = {"X-Error-Code: EntryNotFound"}};
     const std::string& content = file->second;
     if (request.header("Range").empty()) return {.body = content};

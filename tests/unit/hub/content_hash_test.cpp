@@ -23,8 +23,8 @@ TEST(ContentHash, IsThatOfSha256sumAndOfGit) {
 TEST(ContentHash, OtherTextsAreNone) {
   EXPECT_TRUE(is_content_hash(std::string(40, 'a')));
   EXPECT_TRUE(is_content_hash(std::string(64, '0')));
-  for (const std::string& text : {std::string(), std::string(39, 'a'), std::string(41, 'a'), std::string(64, 'A'),
-                                  std::string(64, 'g'), "../" + std::string(37, 'a')}) {
+  for (const std::string& text : {std::string(), std::string(39, 'a'), std::string(41, 'a'),
+                                  std::string(64, 'A'), std::string(64, 'g'), "../" + std::string(37, 'a')}) {
     EXPECT_FALSE(is_content_hash(text)) << text;
   }
 }

@@ -121,7 +121,8 @@ TEST_F(FetchModel, PutsItWhereTheHubsToolsDo) {
 TEST_F(FetchModel, TheQuantChooses) {
   EXPECT_EQ(fetch("owner/name:Q8_0"), snapshot() / "m-Q8_0.gguf");
   EXPECT_EQ(read_file(fetch("owner/name", "README.md")), "text");
-  EXPECT_THAT(error("owner/name:Q2_K"), HasSubstr("owner/name: has no GGUF file of Q2_K; it has m-Q4_K_M.gguf"));
+  EXPECT_THAT(error("owner/name:Q2_K"),
+              HasSubstr("owner/name: has no GGUF file of Q2_K; it has m-Q4_K_M.gguf"));
 }
 
 TEST_F(FetchModel, PartsAndFoldersComeInWhole) {
@@ -169,7 +170,8 @@ TEST_F(FetchModel, GoesOnWhereAConnectionWasCut) {
 
 TEST_F(FetchModel, WhatCameIsKeptForTheNextTime) {
   change_contents([](Answer& answer) { answer.most = 1000; });
-  EXPECT_THAT(error(), AllOf(HasSubstr("owner/name: m-Q4_K_M.gguf"), HasSubstr("3000 of 300000 bytes that came are kept")));
+  EXPECT_THAT(error(), AllOf(HasSubstr("owner/name: m-Q4_K_M.gguf"),
+                             HasSubstr("3000 of 300000 bytes that came are kept")));
   EXPECT_EQ(read_file(incomplete()), content_.substr(0, 3000));
   EXPECT_FALSE(fs::exists(repository() / "refs" / "main"));
   hub_.answer_by(nullptr);
@@ -224,8 +226,10 @@ TEST_F(FetchModel, AHubThatDoesNotSayHowMuchItSends) {
   change_contents([](Answer& answer) {
     answer.says_length = false;
     answer.most = 170'000;
-    std::erase_if(answer.headers, [](const std::string& header) { return header.starts_with("Content-Range"); });
-    answer.headers.emplace_back(fmt::format("Content-Range: bytes {}-299999/*", 300'000 - answer.body.size()));
+    std::erase_if(answer.headers,
+                  [](const std::string& header) { return header.starts_with("Content-Range"); });
+    answer.headers.emplace_back(
+        fmt::format("Content-Range: bytes {}-299999/*", 300'000 - answer.body.size()));
   });
   EXPECT_EQ(read_file(fetch()), content_);
   EXPECT_EQ(hub_.downloads(), 2u);
@@ -239,7 +243,8 @@ TEST_F(FetchModel, AHubThatDoesNotSayHowMuchItSends) {
 
 TEST_F(FetchModel, NoRoomIsSaidBeforeAByteComes) {
   hub_.entry("m-Q4_K_M.gguf")["lfs"]["size"] = std::int64_t{1} << 49;
-  EXPECT_THAT(error(), AllOf(HasSubstr("m-Q4_K_M.gguf takes 562949.95 GB more"), HasSubstr("the disk has room for")));
+  EXPECT_THAT(error(),
+              AllOf(HasSubstr("m-Q4_K_M.gguf takes 562949.95 GB more"), HasSubstr("the disk has room for")));
   EXPECT_EQ(hub_.downloads(), 0u);
 }
 
@@ -315,7 +320,9 @@ TEST_F(FetchModel, RedirectionsAreFollowedAndTheTokenStays) {
   const std::string other = "http://localhost" + elsewhere.url().substr(elsewhere.url().rfind(':'));
   hub_.answer_by([&](const Request& request, const Answer&) -> std::optional<Answer> {
     if (!is_content(request)) return std::nullopt;
-    return Answer{.status = 302, .headers = {"Location: " + other + "/store", "X-Linked-Size: 300000"}, .body = "see there"};
+    return Answer{.status = 302,
+                  .headers = {"Location: " + other + "/store", "X-Linked-Size: 300000"},
+                  .body = "see there"};
   });
   settings_.token = "hf_mine";
   EXPECT_EQ(read_file(fetch()), content_);
@@ -342,7 +349,8 @@ TEST_F(FetchModel, GarbageIsRefused) {
     hub_.answer_by([body](const Request&, const Answer&) { return Answer{.body = body}; });
     return error();
   };
-  EXPECT_THAT(answered("<html>Log in to the network</html>"), HasSubstr("/api/models/owner/name/revision/main"));
+  EXPECT_THAT(answered("<html>Log in to the network</html>"),
+              HasSubstr("/api/models/owner/name/revision/main"));
   EXPECT_THAT(answered("{}"), HasSubstr("sha: expected a commit"));
   hub_.answer_by(nullptr);
   hub_.add("../../../../escaped", "x");
@@ -351,12 +359,13 @@ TEST_F(FetchModel, GarbageIsRefused) {
 }
 
 TEST_F(FetchModel, AnEndlessListIsRefused) {
-  hub_.answer_by([](const Request&, const Answer&) { return Answer{.body = std::string(std::size_t{65} << 20, ' ')}; });
+  hub_.answer_by(
+      [](const Request&, const Answer&) { return Answer{.body = std::string(std::size_t{65} << 20, ' ')}; });
   EXPECT_THAT(error(), HasSubstr("answers more than 67108864 bytes"));
 }
 
 TEST_F(FetchModel, AHubThatStallsIsGivenUp) {
-  settings_.stall_seconds = 1;
+  settings_.stall_seconds = 0.2;
   settings_.attempts = 1;
   change_contents([](Answer& answer) { answer.held = true; });
   EXPECT_THAT(error(), HasSubstr("150000 of 300000 bytes that came are kept"));
@@ -398,7 +407,8 @@ TEST_F(FetchModel, OfflineAsksNobody) {
   settings_.offline = true;
   const std::size_t before = hub_.requests().size();
   EXPECT_EQ(read_file(fetch()), content_);
-  EXPECT_THAT(error("owner/name:Q8_0"), AllOf(HasSubstr("in the cache"), HasSubstr("has no GGUF file of Q8_0")));
+  EXPECT_THAT(error("owner/name:Q8_0"),
+              AllOf(HasSubstr("in the cache"), HasSubstr("has no GGUF file of Q8_0")));
   fs::remove(blob());  // its link leads nowhere
   EXPECT_THAT(error(), HasSubstr("is not in the cache"));
   put(repository() / "refs" / "main", "../../../../../tmp/0123456789012345678901234567890");
@@ -470,7 +480,8 @@ TEST_F(FetchModel, OneFetchesTheOthersWait) {
 
 TEST_F(FetchModel, WhoWaitsForAnotherCanBeStopped) {
   fetch();
-  const fs::path lock = settings_.cache / ".locks" / "models--owner--name" / (hub_.large_hash("m-Q4_K_M.gguf") + ".lock");
+  const fs::path lock =
+      settings_.cache / ".locks" / "models--owner--name" / (hub_.large_hash("m-Q4_K_M.gguf") + ".lock");
   fs::remove(snapshot() / "m-Q4_K_M.gguf");
   const int held = ::open(lock.c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_EQ(::flock(held, LOCK_EX), 0);

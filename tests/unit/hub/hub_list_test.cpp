@@ -23,16 +23,16 @@ json list_of(json entry) {
 }
 
 TEST(HubList, IsRead) {
-  const HubList list = parse_hub_list(
-      json{{"sha", kCommit},
-           {"siblings",
-            {{{"rfilename", "m.gguf"},
-              {"size", 9},
-              {"blobId", kSmall},
-              {"lfs", {{"sha256", kLarge}, {"size", 1000}, {"pointerSize", 9}}}},
-             {{"rfilename", "a/config.json"}, {"size", 0}, {"blobId", kSmall}}}}}
-          .dump(),
-      "hub");
+  const HubList list =
+      parse_hub_list(json{{"sha", kCommit},
+                          {"siblings",
+                           {{{"rfilename", "m.gguf"},
+                             {"size", 9},
+                             {"blobId", kSmall},
+                             {"lfs", {{"sha256", kLarge}, {"size", 1000}, {"pointerSize", 9}}}},
+                            {{"rfilename", "a/config.json"}, {"size", 0}, {"blobId", kSmall}}}}}
+                         .dump(),
+                     "hub");
   EXPECT_EQ(list.commit, kCommit);
   ASSERT_EQ(list.files.size(), 2u);
   EXPECT_EQ(list.files[0].path, "a/config.json");
@@ -45,8 +45,9 @@ TEST(HubList, IsRead) {
 TEST(HubList, PathsStayInTheRepository) {
   for (const std::string& path :
        {std::string("../../x"), std::string("a/../../x"), std::string("/etc/passwd"), std::string("a//b"),
-        std::string("."), std::string(".."), std::string("a/."), std::string(), std::string("a/"), std::string("a\nb"),
-        std::string("a\0b", 3), std::string("a/\x1b[2J"), std::string(256, 'x'), "a/" + std::string(256, 'x')}) {
+        std::string("."), std::string(".."), std::string("a/."), std::string(), std::string("a/"),
+        std::string("a\nb"), std::string("a\0b", 3), std::string("a/\x1b[2J"), std::string(256, 'x'),
+        "a/" + std::string(256, 'x')}) {
     const std::string text = list_of({{"rfilename", path}, {"size", 1}, {"blobId", kSmall}}).dump();
     EXPECT_THAT(error_of([&] { parse_hub_list(text, "hub"); }),
                 HasSubstr("hub: siblings.rfilename: " + fmt::format("{:?}", path)))
@@ -63,7 +64,8 @@ TEST(HubList, GarbageIsNamed) {
   EXPECT_THAT(error_of([] { parse_hub_list(std::string(1000, '['), "hub"); }), HasSubstr("hub"));
   EXPECT_THAT(refused(json::array()), HasSubstr("expected an object"));
   EXPECT_THAT(refused({{"siblings", json::array()}}), HasSubstr("sha: expected a commit"));
-  EXPECT_THAT(refused({{"sha", "../../../../tmp"}, {"siblings", json::array()}}), HasSubstr("sha: expected a commit"));
+  EXPECT_THAT(refused({{"sha", "../../../../tmp"}, {"siblings", json::array()}}),
+              HasSubstr("sha: expected a commit"));
   EXPECT_THAT(refused({{"sha", 5}, {"siblings", json::array()}}), HasSubstr("sha"));
   EXPECT_THAT(refused({{"sha", kCommit}}), HasSubstr("siblings: expected a list"));
   EXPECT_THAT(refused({{"sha", kCommit}, {"siblings", {{"a", 1}}}}), HasSubstr("siblings: expected a list"));
@@ -72,7 +74,8 @@ TEST(HubList, GarbageIsNamed) {
   EXPECT_THAT(refused(list_of({{"rfilename", "x"}, {"size", -1}, {"blobId", kSmall}})), HasSubstr("size"));
   EXPECT_THAT(refused(list_of({{"rfilename", "x"}, {"size", 1e300}, {"blobId", kSmall}})), HasSubstr("size"));
   EXPECT_THAT(refused(list_of({{"rfilename", "x"}, {"size", 1}})), HasSubstr("x: expected the hash"));
-  EXPECT_THAT(refused(list_of({{"rfilename", "x"}, {"size", 1}, {"blobId", "../../../x"}})), HasSubstr("x: expected the hash"));
+  EXPECT_THAT(refused(list_of({{"rfilename", "x"}, {"size", 1}, {"blobId", "../../../x"}})),
+              HasSubstr("x: expected the hash"));
   EXPECT_THAT(refused(list_of({{"rfilename", "x"}, {"size", 1}, {"blobId", kSmall}, {"lfs", {{"size", 1}}}})),
               HasSubstr("x: expected the hash"));
   const json one = {{"rfilename", "x"}, {"size", 1}, {"blobId", kSmall}};

@@ -22,11 +22,14 @@ TEST(HubModel, OtherNamesAreRefused) {
   const std::string longest(94, 'a');
   EXPECT_NO_THROW(HubModel::parse("a/" + longest));
   for (const std::string& text :
-       {std::string(), std::string("name"), std::string("/"), std::string("a/"), std::string("/b"), std::string("a/b/c"),
-        std::string("a/b:"), std::string("a/b:Q4/x"), std::string("a/b:Q4:Q8"), std::string("../b"), std::string("a/.."),
-        std::string("a/b..c"), std::string("a--x/b"), std::string("a/-b"), std::string("a/b."), std::string("a/b.git"),
-        std::string("a/b c"), std::string("a/b?x=1"), std::string("a/b%2e"), std::string("a/b\n"),
-        std::string("a/b\0c", 5), std::string("a/ä"), "a/" + longest + "b", "a/b:" + std::string(65, 'Q')}) {
+       {std::string(),          std::string("name"),     std::string("/"),
+        std::string("a/"),      std::string("/b"),       std::string("a/b/c"),
+        std::string("a/b:"),    std::string("a/b:Q4/x"), std::string("a/b:Q4:Q8"),
+        std::string("../b"),    std::string("a/.."),     std::string("a/b..c"),
+        std::string("a--x/b"),  std::string("a/-b"),     std::string("a/b."),
+        std::string("a/b.git"), std::string("a/b c"),    std::string("a/b?x=1"),
+        std::string("a/b%2e"),  std::string("a/b\n"),    std::string("a/b\0c", 5),
+        std::string("a/ä"),     "a/" + longest + "b",    "a/b:" + std::string(65, 'Q')}) {
     EXPECT_NE(testing_support::error_of([&] { HubModel::parse(text); }), "no error") << text;
   }
 }

@@ -39,25 +39,45 @@ TEST(HubSettings, AreThoseOfTheHubsTools) {
   EXPECT_TRUE(settings({{"TRANSFORMERS_OFFLINE", "1"}}).offline);
 }
 
+TEST(HubSettings, AuthoritiesAreTheSystemsUnlessTheyAreNamed) {
+  EXPECT_EQ(settings({{"SSL_CERT_FILE", "/a"}, {"CURL_CA_BUNDLE", "/b"}}).authorities, "/a");
+  EXPECT_EQ(settings({{"CURL_CA_BUNDLE", "/b"}}).authorities, "/b");
+  const std::string usual = settings({}).authorities;
+  EXPECT_TRUE(usual.empty() || std::filesystem::exists(usual)) << usual;
+}
+
 TEST(HubSettings, TheTokenIsWhereTheToolsHaveIt) {
   const testing_support::TemporaryFolder folder;
   std::ofstream(folder.path() / "token") << "hf_file\n";
   const std::string home = folder.path().string();
   EXPECT_EQ(settings({{"HF_HOME", home}}).token, "hf_file");
-  EXPECT_EQ(settings({{"HF_HOME", home}, {"HF_TOKEN", " hf_one\n"}, {"HUGGING_FACE_HUB_TOKEN", "hf_two"}}).token,
-            "hf_one");
-  EXPECT_EQ(settings({{"HF_HOME", home}, {"HF_TOKEN", ""}, {"HUGGING_FACE_HUB_TOKEN", "hf_two"}}).token, "hf_two");
+  EXPECT_EQ(
+      settings({{"HF_HOME", home}, {"HF_TOKEN", " hf_one\n"}, {"HUGGING_FACE_HUB_TOKEN", "hf_two"}}).token,
+      "hf_one");
+  EXPECT_EQ(settings({{"HF_HOME", home}, {"HF_TOKEN", ""}, {"HUGGING_FACE_HUB_TOKEN", "hf_two"}}).token,
+            "hf_two");
   EXPECT_EQ(settings({{"HF_HOME", home}, {"HF_HUB_DISABLE_IMPLICIT_TOKEN", "1"}}).token, "");
   EXPECT_EQ(settings({{"HF_TOKEN_PATH", home + "/token"}}).token, "hf_file");
   EXPECT_EQ(settings({{"HF_TOKEN_PATH", home + "/none"}}).token, "");
   std::ofstream(folder.path() / "token") << "two words";
-  EXPECT_THAT(error_of([&] { settings({{"HF_HOME", home}}); }), HasSubstr("token: expected a token, one word"));
+  EXPECT_THAT(error_of([&] {
+                settings({{"HF_HOME", home}});
+              }),
+              HasSubstr("token: expected a token, one word"));
 }
 
 TEST(HubSettings, WhatCannotBeUsedIsNamed) {
-  EXPECT_THAT(error_of([] { settings({{"HF_TOKEN", "a\r\nX-Other: b"}}); }), HasSubstr("HF_TOKEN: expected a token"));
-  for (const char* endpoint : {"huggingface.co", "ftp://x", "file:///etc/passwd", "https://", "https://a b"}) {
-    EXPECT_THAT(error_of([&] { settings({{"HF_ENDPOINT", endpoint}}); }), HasSubstr("HF_ENDPOINT")) << endpoint;
+  EXPECT_THAT(error_of([] {
+                settings({{"HF_TOKEN", "a\r\nX-Other: b"}});
+              }),
+              HasSubstr("HF_TOKEN: expected a token"));
+  for (const char* endpoint :
+       {"huggingface.co", "ftp://x", "file:///etc/passwd", "https://", "https://a b"}) {
+    EXPECT_THAT(error_of([&] {
+                  settings({{"HF_ENDPOINT", endpoint}});
+                }),
+                HasSubstr("HF_ENDPOINT"))
+        << endpoint;
   }
 }
 
