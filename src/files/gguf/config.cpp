@@ -410,6 +410,7 @@ std::optional<GgufVocabulary> gguf_vocabulary(const GgufFile& file) {
   result.fim_prefix = either("tokenizer.ggml.fim_pre_token_id", "tokenizer.ggml.prefix_token_id");
   result.fim_suffix = either("tokenizer.ggml.fim_suf_token_id", "tokenizer.ggml.suffix_token_id");
   result.fim_middle = either("tokenizer.ggml.fim_mid_token_id", "tokenizer.ggml.middle_token_id");
+  result.fim_pad = special_id(file, "tokenizer.ggml.fim_pad_token_id");
   result.fim_repository = special_id(file, "tokenizer.ggml.fim_rep_token_id");
   result.fim_file = special_id(file, "tokenizer.ggml.fim_sep_token_id");
   result.unk = special_id(file, "tokenizer.ggml.unknown_token_id");

@@ -18,7 +18,7 @@ struct GgufVocabulary {
       token_types;  ///< by id: 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte
   std::vector<std::string> merges;  ///< "left right", best first
   std::optional<std::int64_t> bos, eos, eot, unk, pad;
-  std::optional<std::int64_t> fim_prefix, fim_suffix, fim_middle, fim_repository, fim_file;
+  std::optional<std::int64_t> fim_prefix, fim_suffix, fim_middle, fim_pad, fim_repository, fim_file;
   std::optional<bool> add_bos, add_space_prefix;
 };
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "text/tokenizer/gguf_token_type.h"
+#include "text/tokenizer/turns.h"
 
 namespace augur {
 namespace {
@@ -36,7 +37,8 @@ void check_tokens(const GgufVocabulary& vocabulary, const Tokenizer& original, c
   for (TokenId id = 0; id < original.vocab_size(); ++id) {
     const std::string bytes = original.token_bytes(id);
     if (bytes.empty() && vocabulary.token_types[static_cast<std::size_t>(id)] == kUnused) continue;  // a gap
-    if (written.token_bytes(id) != bytes || written.is_special(id) != original.is_special(id))
+    const bool kind_kept = written.is_special(id) == original.is_special(id) || is_end_of_any_type(bytes);
+    if (written.token_bytes(id) != bytes || !kind_kept)
       throw Error("{}: token {} ({:?}) would be another in GGUF", vocabulary.file, id, to_valid_utf8(bytes));
   }
   if (written.strips_leading_space() != original.strips_leading_space())

@@ -17,15 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const GgufPreTokenizerRow& pre_tokenizer(const GgufVocabulary& vocabulary) {
-  const GgufPreTokenizerRow* row = find_gguf_pre_tokenizer(vocabulary.pre);
-  if (row == nullptr) {
-    throw Error("{}: tokenizer.ggml.pre: {:?} cannot be written as tokenizer.json", vocabulary.file,
-                vocabulary.pre);
-  }
-  return *row;
-}
-
 using Index = std::unordered_map<std::string_view, std::int32_t>;
 
 Index index_tokens(const GgufVocabulary& vocabulary) {
@@ -91,6 +82,16 @@ Json merges_from_scores(const GgufVocabulary& vocabulary, const Index& index) {
   return result;
 }
 
+/// Merges as pairs, as tokens with spaces need them.
+Json pairs_of(const std::vector<std::string>& merges) {
+  Json result = Json::array();
+  for (const std::string& merge : merges) {
+    const std::size_t space = std::min(merge.find(' ', 1), merge.size());
+    result.push_back(Json::array({merge.substr(0, space), merge.substr(std::min(space + 1, merge.size()))}));
+  }
+  return result;
+}
+
 Json vocab_object(const GgufVocabulary& vocabulary) {
   // ordered_json's own insertion looks for the key in a list: quadratic.
   Json::object_t entries;
@@ -115,31 +116,32 @@ Json bos_post_processor(const GgufVocabulary& vocabulary, bool add_bos) {
            {{bos, {{"id", bos}, {"ids", Json::array({*vocabulary.bos})}, {"tokens", Json::array({bos})}}}}}};
 }
 
-Json byte_level(bool use_regex) {
+Json byte_level_step(bool use_regex) {
   return {
       {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", use_regex}};
 }
 
-void add_byte_level_parts(const GgufPreTokenizerRow& pre, Json& out) {
-  out["normalizer"] = pre.nfc ? Json{{"type", "NFC"}} : Json(nullptr);
+void add_cutting_parts(const GgufPreTokenizerRow& pre, Json& out) {
   Json steps = Json::array();
-  if (pre.single_digits) steps.push_back({{"type", "Digits"}, {"individual_digits", true}});
-  const bool byte_level_splits = pre.pattern == kGpt2Pattern;
-  if (!byte_level_splits) {
-    steps.push_back({{"type", "Split"},
-                     {"pattern", {{"Regex", pre.pattern}}},
-                     {"behavior", "Isolated"},
-                     {"invert", false}});
-  }
-  steps.push_back(byte_level(byte_level_splits));
+  const bool byte_level = pre.letters == GgufPreTokenizerRow::Letters::Bytes;
+  const bool byte_level_splits = byte_level && pre.steps.back() == kGpt2Pattern;
+  for (const std::string_view pattern : byte_level_splits ? pre.steps.first(pre.steps.size() - 1) : pre.steps)
+    steps.push_back(
+        {{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", "Isolated"}, {"invert", false}});
+  if (byte_level) steps.push_back(byte_level_step(byte_level_splits));
   out["pre_tokenizer"] = steps.size() == 1 ? steps[0] : Json{{"type", "Sequence"}, {"pretokenizers", steps}};
+  out["normalizer"] = pre.nfc ? Json{{"type", "NFC"}} : Json(nullptr);
+}
+
+Json escaped_spaces() {
+  return {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", "▁"}};
 }
 
 void add_sentencepiece_parts(bool space_prefix, Json& out) {
-  const Json replace = {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", "▁"}};
   const Json prepend = {{"type", "Prepend"}, {"prepend", "▁"}};
   out["normalizer"] =
-      space_prefix ? Json{{"type", "Sequence"}, {"normalizers", Json::array({prepend, replace})}} : replace;
+      space_prefix ? Json{{"type", "Sequence"}, {"normalizers", Json::array({prepend, escaped_spaces()})}}
+                   : escaped_spaces();
   out["pre_tokenizer"] = nullptr;
 }
 
@@ -154,11 +156,14 @@ Json sentencepiece_decoder(bool space_prefix) {
 }  // namespace
 
 nlohmann::ordered_json export_tokenizer_json(const GgufVocabulary& vocabulary, bool add_bos) {
-  const bool is_byte_level = vocabulary.model == "gpt2";
-  if (!is_byte_level && vocabulary.model != "llama") {
+  const bool has_merges = has_gguf_merges(vocabulary.model);
+  if (!has_merges && vocabulary.model != "llama") {
     throw Error("{}: tokenizer.ggml.model: {:?} cannot be written as tokenizer.json", vocabulary.file,
                 vocabulary.model);
   }
+  const GgufPreTokenizerRow* pre =
+      has_merges ? &gguf_pre_tokenizer(vocabulary.model, vocabulary.pre, vocabulary.file) : nullptr;
+  const bool is_byte_level = has_merges && pre->letters == GgufPreTokenizerRow::Letters::Bytes;
   const Index index = index_tokens(vocabulary);
   Json out = {{"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}};
   out["added_tokens"] = added_tokens(vocabulary);
@@ -170,22 +175,22 @@ nlohmann::ordered_json export_tokenizer_json(const GgufVocabulary& vocabulary, b
                 {"fuse_unk", !is_byte_level},
                 {"byte_fallback", !is_byte_level},
                 {"ignore_merges", false}};
-  if (is_byte_level) {
-    const GgufPreTokenizerRow& pre = pre_tokenizer(vocabulary);
-    add_byte_level_parts(pre, out);
-    out["post_processor"] = bos_post_processor(vocabulary, add_bos);
-    if (out["post_processor"].is_null()) out["post_processor"] = byte_level(true);
-    out["decoder"] = byte_level(true);
-    model["ignore_merges"] = pre.ignore_merges;
+  const Json post_processor = bos_post_processor(vocabulary, add_bos);
+  out["post_processor"] = is_byte_level && post_processor.is_null() ? byte_level_step(true) : post_processor;
+  if (vocabulary.unk && !is_byte_level)
+    model["unk_token"] = vocabulary.tokens[static_cast<std::size_t>(*vocabulary.unk)];
+  if (has_merges) {
+    add_cutting_parts(*pre, out);
+    if (pre->letters == GgufPreTokenizerRow::Letters::Escaped) out["normalizer"] = escaped_spaces();
+    out["decoder"] = is_byte_level ? byte_level_step(true) : sentencepiece_decoder(false);
+    model["ignore_merges"] = pre->ignore_merges;
     model["vocab"] = vocab_object(vocabulary);
-    model["merges"] = vocabulary.merges;
+    model["merges"] = is_byte_level ? Json(vocabulary.merges) : pairs_of(vocabulary.merges);
   } else {
     if (vocabulary.scores.empty()) throw Error("{}: tokenizer.ggml.scores is missing", vocabulary.file);
     const bool space_prefix = vocabulary.add_space_prefix.value_or(true);
     add_sentencepiece_parts(space_prefix, out);
-    out["post_processor"] = bos_post_processor(vocabulary, add_bos);
     out["decoder"] = sentencepiece_decoder(space_prefix);
-    if (vocabulary.unk) model["unk_token"] = vocabulary.tokens[static_cast<std::size_t>(*vocabulary.unk)];
     model["vocab"] = vocab_object(vocabulary);
     model["merges"] = merges_from_scores(vocabulary, index);
   }

@@ -6,9 +6,9 @@
 
 namespace augur {
 
-/// Hugging Face's tokenizer.json with the vocabulary of a GGUF file: byte-level BPE ("gpt2"), or BPE with
-/// byte fallback whose merges are derived from the SentencePiece scores ("llama"). `add_bos`: whether
-/// encoding puts BOS first. Error for another model or pre-tokeniser, or tokens that JSON cannot hold.
+/// Hugging Face's tokenizer.json with the vocabulary of a GGUF file: BPE with its merges ("gpt2", "gemma4"),
+/// or with such as follow from the SentencePiece scores ("llama"). `add_bos`: whether encoding puts BOS
+/// first. Error for another model or pre-tokeniser, or tokens that JSON cannot hold.
 nlohmann::ordered_json export_tokenizer_json(const GgufVocabulary& vocabulary, bool add_bos);
 
 /// The names of the special tokens for tokenizer_config.json.

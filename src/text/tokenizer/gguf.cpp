@@ -1,18 +1,19 @@
 #include "text/tokenizer/gguf.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/error.h"
 #include "text/tokenizer/bpe_tokenizer.h"
 #include "text/tokenizer/gguf_token_type.h"
 #include "text/tokenizer/loaders.h"
 #include "text/tokenizer/spm_merges.h"
+#include "text/tokenizer/turns.h"
 
 namespace augur {
 namespace {
 
 std::int32_t type_of(const GgufVocabulary& vocabulary, std::size_t id) {
+  if (is_end_of_any_type(vocabulary.tokens[id])) return kControl;
   return vocabulary.token_types.empty() ? kNormal : vocabulary.token_types[id];
 }
 
@@ -37,25 +38,40 @@ BpeDefinition tokens_of(const GgufVocabulary& vocabulary) {
   return out;
 }
 
-std::unique_ptr<BpeTokenizer> load_byte_level(const GgufVocabulary& vocabulary) {
-  GgufPreTokenizer pre = gguf_pre_tokenizer(vocabulary.pre, vocabulary.file);
+/// How tokens are written says what ordinary text is made of, and what a token stands for in running text.
+void set_letters(const GgufPreTokenizerRow& row, BpeDefinition& out) {
+  std::vector<Normalizer::Step> steps;
+  if (row.nfc) steps.emplace_back(NormalForm::Nfc);
+  out.byte_level = row.letters == GgufPreTokenizerRow::Letters::Bytes;
+  if (out.byte_level) {
+    out.unknown.reset();  // every byte has a token, or is left out
+  } else {
+    out.byte_fallback = out.decodes_bytes = true;
+  }
+  if (row.letters == GgufPreTokenizerRow::Letters::Escaped) {
+    out.space_character = kSpmSpace;
+    steps.emplace_back(Normalizer::Replace{std::nullopt, " ", std::string(kSpmSpace)});
+  }
+  out.normalizer = Normalizer(std::move(steps));
+}
+
+std::unique_ptr<BpeTokenizer> load_with_merges(const GgufVocabulary& vocabulary) {
+  const GgufPreTokenizerRow& row = gguf_pre_tokenizer(vocabulary.model, vocabulary.pre, vocabulary.file);
   BpeDefinition definition = tokens_of(vocabulary);
-  definition.byte_level = true;
-  definition.unknown.reset();  // every byte has a token, or is left out
-  definition.ignore_merges = pre.ignore_merges;
-  definition.normalizer = std::move(pre.normalizer);
-  definition.pre_tokenizer = std::move(pre.pre_tokenizer);
+  set_letters(row, definition);
+  definition.ignore_merges = row.ignore_merges;
+  definition.pre_tokenizer = make_pre_tokenizer(row, vocabulary.file + ": tokenizer.ggml.pre");
   definition.merges.reserve(vocabulary.merges.size());
   for (std::size_t i = 0; i < vocabulary.merges.size(); ++i) {
     const std::string_view merge = vocabulary.merges[i];
-    const std::size_t space = merge.find(' ');
+    const std::size_t space = merge.find(' ', 1);  // the left one is not empty
     if (space == std::string_view::npos)
       throw Error("{}: tokenizer.ggml.merges[{}]: expected \"left right\"", vocabulary.file, i);
     definition.merges.push_back(
         {merge.substr(0, space), merge.substr(space + 1), static_cast<std::uint32_t>(i)});
   }
   auto tokenizer = std::make_unique<BpeTokenizer>(std::move(definition));
-  tokenizer->add_bos = pre.add_bos;
+  tokenizer->add_bos = row.add_bos;
   return tokenizer;
 }
 
@@ -78,22 +94,6 @@ std::unique_ptr<BpeTokenizer> load_sentencepiece_bpe(const GgufVocabulary& vocab
   return tokenizer;
 }
 
-// The metadata names one end token, rarely two; chat models may end with others, which the model's
-// generation_config.json lists but GGUF does not hold. These texts, as control tokens, end a turn (but see
-// io/tokenizer/turns.h).
-constexpr std::array<std::string_view, 10> kEndTokens = {
-    "<|im_end|>",
-    "<|eot_id|>",
-    "<|eom_id|>",
-    "<|endoftext|>",
-    "<|end_of_text|>",
-    "<|return|>",
-    "<|call|>",
-    "<|end|>",
-    "<end_of_turn>",
-    "<\xEF\xBD\x9C"
-    "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>"};
-
 void set_bos_and_eos(const GgufVocabulary& vocabulary, BpeTokenizer& tokenizer) {
   if (vocabulary.bos) tokenizer.bos = static_cast<TokenId>(*vocabulary.bos);
   const auto add_eos = [&](TokenId id) {
@@ -102,7 +102,9 @@ void set_bos_and_eos(const GgufVocabulary& vocabulary, BpeTokenizer& tokenizer) 
   };
   if (vocabulary.eos) add_eos(static_cast<TokenId>(*vocabulary.eos));
   if (vocabulary.eot) add_eos(static_cast<TokenId>(*vocabulary.eot));
-  for (const std::string_view text : kEndTokens)
+  for (const auto& id : {vocabulary.fim_pad, vocabulary.fim_repository, vocabulary.fim_file})
+    if (id) add_eos(static_cast<TokenId>(*id));
+  for (const std::string_view text : end_texts())
     if (const auto id = tokenizer.find(text); id && tokenizer.is_special(*id)) add_eos(*id);
   tokenizer.add_bos = vocabulary.add_bos.value_or(tokenizer.add_bos) && tokenizer.bos.has_value();
 }
@@ -122,12 +124,12 @@ void set_infill(const GgufVocabulary& vocabulary, InfillTokens& to) {
 
 std::unique_ptr<Tokenizer> load_gguf_tokenizer(const GgufVocabulary& vocabulary) {
   std::unique_ptr<BpeTokenizer> tokenizer;
-  if (vocabulary.model == "gpt2") {
-    tokenizer = load_byte_level(vocabulary);
+  if (has_gguf_merges(vocabulary.model)) {
+    tokenizer = load_with_merges(vocabulary);
   } else if (vocabulary.model == "llama") {
     tokenizer = load_sentencepiece_bpe(vocabulary);
   } else {
-    throw Error("{}: tokenizer.ggml.model: unsupported tokenizer \"{}\" (supported: gpt2, llama)",
+    throw Error("{}: tokenizer.ggml.model: unsupported tokenizer \"{}\" (supported: gpt2, llama, gemma4)",
                 vocabulary.file, vocabulary.model);
   }
   set_bos_and_eos(vocabulary, *tokenizer);

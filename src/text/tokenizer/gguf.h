@@ -1,39 +1,34 @@
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
-#include "text/tokenizer/normalizer.h"
+#include "text/tokenizer/gguf_pre_table.h"
 #include "text/tokenizer/pretokenizer.h"
 
 namespace augur {
 
-/// How a byte-level BPE cuts text before merging; by its name in `tokenizer.ggml.pre`.
-struct GgufPreTokenizerRow {
-  std::string_view name;
-  std::string_view pattern;
-  bool single_digits = false;  ///< digits are split apart first
-  bool ignore_merges = false;  ///< a word that is a token needs no merging
-  bool nfc = false;            ///< the original tokenizer normalises, which GGUF files do not say
-  bool add_bos = false;        ///< where the file does not say
-};
-
-/// Null for a name that this project does not know.
+/// The row with this name in tokenizer.ggml.pre ("" is "default"); null for a name that this project does not
+/// know.
 const GgufPreTokenizerRow* find_gguf_pre_tokenizer(std::string_view name);
 
-/// The first that cuts and normalises as `like` does (its name and add_bos do not matter), and treats words
-/// that are tokens as it does if there is such a one; null where none cuts so.
+/// The first row that cuts, normalises and writes tokens as `like` does (its names and add_bos do not
+/// matter), and treats words that are tokens as it does if there is such a one; null where none cuts so.
 const GgufPreTokenizerRow* find_gguf_pre_tokenizer(const GgufPreTokenizerRow& like);
 
-/// The same, ready for use.
-struct GgufPreTokenizer {
-  std::unique_ptr<PreTokenizer> pre_tokenizer;
-  Normalizer normalizer;
-  bool ignore_merges = false;
-  bool add_bos = false;
-};
+/// The name of a row that is written to files.
+std::string_view written_name(const GgufPreTokenizerRow& row);
 
-/// Error, naming file, name and those that are known, for another.
-GgufPreTokenizer gguf_pre_tokenizer(const std::string& name, const std::string& file);
+/// The row's steps, ready for use.
+std::unique_ptr<PreTokenizer> make_pre_tokenizer(const GgufPreTokenizerRow& row, const std::string& where);
+
+/// The row that a vocabulary's model and tokenizer.ggml.pre name. Error, naming file, key and name, for an
+/// unknown one.
+const GgufPreTokenizerRow& gguf_pre_tokenizer(std::string_view model, std::string_view name,
+                                              const std::string& file);
+
+/// Whether a model of this name is a byte-pair encoding with merges.
+bool has_gguf_merges(std::string_view model);
 
 }  // namespace augur

@@ -1,4 +1,4 @@
-#include <array>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_set>
@@ -21,21 +21,15 @@ bool has(const json& object, const char* key) {
   return found != object.end() && !found->is_null();
 }
 
-/// Whether ByteLevel is the last step of cutting: then tokens are written in the byte alphabet. Anywhere else
-/// it would show the other steps mapped text, which no published tokenizer does.
-bool ends_in_byte_level(const json& value, const std::string& where) {
+/// Whether cutting has a step that writes tokens in the byte alphabet.
+bool has_byte_level(const json& value, const std::string& where) {
   if (!value.is_object()) return false;
   const std::string type = string_or(value, "type", "", where);
   if (type == "ByteLevel") return true;
   if (type != "Sequence") return false;
   const json& parts = require_field(value, "pretokenizers", where);
   if (!parts.is_array()) throw Error("{}: pretokenizers: expected an array", where);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (!ends_in_byte_level(parts[i], where)) continue;
-    if (i + 1 < parts.size()) throw Error("{}: ByteLevel is supported only as the last step", where);
-    return true;
-  }
-  return false;
+  return std::ranges::any_of(parts, [&](const json& part) { return has_byte_level(part, where); });
 }
 
 /// The decoder, as far as it says what tokens stand for in running text.
@@ -191,7 +185,7 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(const json& content, const std::s
 
   BpeDefinition definition;
   definition.where = file;
-  definition.byte_level = ends_in_byte_level(component("pre_tokenizer"), file + ": pre_tokenizer");
+  definition.byte_level = has_byte_level(component("pre_tokenizer"), file + ": pre_tokenizer");
   read_model(require_field(content, "model", file), file + ": model", definition);
   definition.pre_tokenizer = PreTokenizer::from_json(component("pre_tokenizer"), file + ": pre_tokenizer");
   read_decoder(component("decoder"), file + ": decoder", definition);

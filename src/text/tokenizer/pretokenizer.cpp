@@ -1,10 +1,13 @@
 #include "text/tokenizer/pretokenizer.h"
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "text/tokenizer/bpe_byte_level.h"
+#include "text/tokenizer/digit_groups.h"
 #include "text/tokenizer/fields.h"
 #include "text/tokenizer/normalizer.h"
 
@@ -115,6 +118,33 @@ class Metaspace : public PreTokenizer {
   std::unique_ptr<PreTokenizer> split_;
 };
 
+/// Pieces as ByteLevel writes them, for steps that look at them so.
+class ToByteAlphabet : public PreTokenizer {
+ public:
+  void apply(PieceList& list) const override {
+    for (std::string_view& piece : list.pieces) {
+      std::string text;
+      for (const char c : piece) append_utf8(text, alphabet_[static_cast<unsigned char>(c)]);
+      piece = list.storage.emplace_back(std::move(text));
+    }
+  }
+
+ private:
+  std::array<char32_t, 256> alphabet_ = byte_level_alphabet();
+};
+
+/// And back: bytes are the tokenizer's business.
+class FromByteAlphabet : public PreTokenizer {
+ public:
+  void apply(PieceList& list) const override {
+    for (std::string_view& piece : list.pieces)
+      if (auto bytes = decoder_.bytes(piece)) piece = list.storage.emplace_back(std::move(*bytes));
+  }
+
+ private:
+  ByteLevelDecoder decoder_;
+};
+
 class Sequence : public PreTokenizer {
  public:
   explicit Sequence(std::vector<std::unique_ptr<PreTokenizer>> steps) : steps_(std::move(steps)) {}
@@ -162,37 +192,98 @@ std::unique_ptr<PreTokenizer> split_on(Regex pattern, SplitBehavior behavior, bo
   return std::make_unique<Split>(std::move(pattern), behavior, invert);
 }
 
+namespace {
+
+/// Published expressions look at a run of spaces anew from each of its places, or from each match in it. The
+/// same matches, of which a run is looked at once.
+std::string linear_in_spaces(std::string_view pattern) {
+  // What ends a line, if it does, does so from the first of the spaces on.
+  if (pattern == R"(\s+$)") return R"((?<!\s)\s+$)";
+  // Behind spaces that were matched without a line's end, none comes (Jais 2).
+  return replace_all(pattern, R"(|\s*[\r\n]+|\s{512}(?!\S))", R"(|(?<![^\S\r\n])\s*[\r\n]+|\s{512}(?!\S))");
+}
+
+}  // namespace
+
+std::unique_ptr<PreTokenizer> isolated(std::string_view pattern, const std::string& where) {
+  if (auto groups = digit_groups(pattern)) return groups;
+  return split_on(Regex(linear_in_spaces(pattern), where), SplitBehavior::Isolated);
+}
+
 std::unique_ptr<PreTokenizer> in_sequence(std::vector<std::unique_ptr<PreTokenizer>> steps) {
   return std::make_unique<Sequence>(std::move(steps));
 }
 
-std::unique_ptr<PreTokenizer> PreTokenizer::from_json(const json& value, const std::string& where) {
-  if (value.is_null()) return nullptr;
+namespace {
+
+using Steps = std::vector<std::unique_ptr<PreTokenizer>>;
+
+// Types that have no expression stand on Rust's classes: its punctuation, and words by its \w.
+constexpr std::string_view kRustPunctuation = R"([\p{P}$+<=>^`|~])";
+constexpr std::string_view kRustWordsAndOthers =
+    R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}\s]+)";
+
+std::unique_ptr<PreTokenizer> split_step(const json& value, const std::string& where) {
+  const PatternField pattern = require_pattern(value, where);
+  const SplitBehavior behavior = behavior_of(value, where);
+  const bool invert = flag_or(value, "invert", false, where);
+  if (pattern.is_regex && behavior == SplitBehavior::Isolated && !invert)
+    return isolated(pattern.text, where);
+  return split_on(pattern.compile(where), behavior, invert);
+}
+
+/// The steps of one component; `mapped`: whether ByteLevel has written the text in its alphabet, which it
+/// does last of all, or, as Falcon's does, before others that see that text.
+void append_steps(const json& value, const std::string& where, bool last, bool& mapped, Steps& steps) {
+  if (value.is_null()) return;
   const std::string type = require_string(value, "type", where);
   const std::string here = where + " (" + type + ")";
-  std::vector<std::unique_ptr<PreTokenizer>> steps;
   if (type == "Sequence") {
     const json& parts = require_field(value, "pretokenizers", here);
     if (!parts.is_array()) throw Error("{}: pretokenizers: expected an array", here);
-    for (const json& part : parts)
-      if (auto step = from_json(part, here)) steps.push_back(std::move(step));
-    return in_sequence(std::move(steps));
-  }
-  if (type == "Split")
-    return split_on(require_pattern(value, here).compile(here), behavior_of(value, here),
-                    flag_or(value, "invert", false, here));
-  if (type == "Digits") {
-    const bool individual = flag_or(value, "individual_digits", false, here);
-    return split_on(Regex(individual ? R"(\p{N})" : R"(\p{N}+)", here), SplitBehavior::Isolated);
-  }
-  if (type == "ByteLevel") {
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      append_steps(parts[i], here, last && i + 1 == parts.size(), mapped, steps);
+  } else if (type == "Split") {
+    steps.push_back(split_step(value, here));
+  } else if (type == "Digits") {
+    steps.push_back(
+        isolated(flag_or(value, "individual_digits", false, here) ? R"(\p{N})" : R"(\p{N}+)", here));
+  } else if (type == "Punctuation") {
+    const SplitBehavior behavior =
+        value.contains("behavior") ? behavior_of(value, here) : SplitBehavior::Isolated;
+    steps.push_back(split_on(Regex(kRustPunctuation, here), behavior));
+  } else if (type == "WhitespaceSplit" || type == "BertPreTokenizer") {
+    steps.push_back(split_on(Regex(R"(\s)", here), SplitBehavior::Removed));
+    if (type == "BertPreTokenizer") steps.push_back(isolated(kRustPunctuation, here));
+  } else if (type == "Whitespace") {
+    steps.push_back(split_on(Regex(kRustWordsAndOthers, here), SplitBehavior::Removed, true));
+  } else if (type == "CharDelimiterSplit") {
+    steps.push_back(split_on(PatternField{false, require_string(value, "delimiter", here)}.compile(here),
+                             SplitBehavior::Removed));
+  } else if (type == "ByteLevel") {
+    if (mapped) throw Error("{}: ByteLevel is supported only once", where);
     if (flag_or(value, "add_prefix_space", true, here)) steps.push_back(std::make_unique<PrefixSpace>());
-    if (flag_or(value, "use_regex", true, here))
-      steps.push_back(split_on(Regex(kGpt2Pattern, here), SplitBehavior::Isolated));
-    return in_sequence(std::move(steps));
+    if (flag_or(value, "use_regex", true, here)) steps.push_back(isolated(kGpt2Pattern, here));
+    if (!last) {
+      steps.push_back(std::make_unique<ToByteAlphabet>());
+      mapped = true;
+    }
+  } else if (type == "Metaspace") {
+    steps.push_back(metaspace(value, here));
+  } else {
+    throw Error("{}: unknown or unsupported pre_tokenizer type \"{}\"", where, type);
   }
-  if (type == "Metaspace") return metaspace(value, here);
-  throw Error("{}: unknown or unsupported pre_tokenizer type \"{}\"", where, type);
+}
+
+}  // namespace
+
+std::unique_ptr<PreTokenizer> PreTokenizer::from_json(const json& value, const std::string& where) {
+  if (value.is_null()) return nullptr;
+  Steps steps;
+  bool mapped = false;
+  append_steps(value, where, true, mapped, steps);
+  if (mapped) steps.push_back(std::make_unique<FromByteAlphabet>());
+  return in_sequence(std::move(steps));
 }
 
 }  // namespace augur

@@ -32,6 +32,9 @@ class PreTokenizer {
 enum class SplitBehavior { Isolated, Removed, MergedWithPrevious, MergedWithNext, Contiguous };
 
 std::unique_ptr<PreTokenizer> split_on(Regex pattern, SplitBehavior behavior, bool invert = false);
+/// Cuts out the matches of a regular expression; those that group digits are known (see digit_groups.h).
+/// Error, prefixed with `where`, for a malformed one.
+std::unique_ptr<PreTokenizer> isolated(std::string_view pattern, const std::string& where);
 std::unique_ptr<PreTokenizer> in_sequence(std::vector<std::unique_ptr<PreTokenizer>> steps);
 
 /// GPT-2's expression, which `ByteLevel` uses.

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <stdexcept>
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "text/tokenizer/regex_syntax.h"
 
 namespace augur {
 namespace {
@@ -17,41 +19,6 @@ std::string error_text(int code) {
   std::array<PCRE2_UCHAR, 256> buffer{};
   pcre2_get_error_message(code, buffer.data(), buffer.size());
   return reinterpret_cast<const char*>(buffer.data());
-}
-
-// PCRE2's `\s` also takes U+180E, which lost the White_Space property in Unicode 6.3. Spelt out, the class is
-// the one that Oniguruma and Rust use. `\S` inside a class cannot be spelt so and stays as it is.
-std::string spell_out_white_space(std::string_view pattern) {
-  static constexpr std::string_view kMembers = R"(\x{09}-\x{0D}\x{85}\p{Z})";
-  std::string out;
-  bool in_class = false;
-  bool class_start = false;
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    const char c = pattern[i];
-    const bool at_start = class_start;
-    class_start = false;
-    if (c == '\\' && i + 1 < pattern.size()) {
-      const char next = pattern[++i];
-      if (next == 's') {
-        out += in_class ? std::string(kMembers) : "[" + std::string(kMembers) + "]";
-      } else if (next == 'S' && !in_class) {
-        out += "[^" + std::string(kMembers) + "]";
-      } else {
-        out += c;
-        out += next;
-      }
-      continue;
-    }
-    if (!in_class && c == '[') {
-      in_class = class_start = true;
-    } else if (in_class && at_start && c == '^') {
-      class_start = true;
-    } else if (in_class && c == ']' && !at_start) {  // a leading ']' is a member
-      in_class = false;
-    }
-    out += c;
-  }
-  return out;
 }
 
 // What a search may cost, in PCRE2's match steps, which are counted anew where a match may begin. Few are
@@ -85,11 +52,17 @@ struct Regex::Code {
 Regex::Regex(std::string_view pattern, const std::string& where)
     : code_(std::make_unique<Code>()), where_(where) {
   if (valid_utf8_prefix(pattern) != pattern.size()) throw Error("{}: the pattern is not valid UTF-8", where);
-  const std::string spelt = spell_out_white_space(pattern);
+  std::string spelt;
+  try {
+    spelt = pcre2_pattern(pattern);
+  } catch (const std::invalid_argument& error) {
+    throw Error("{}: malformed pattern \"{}\": {}", where, pattern, error.what());
+  }
   int error = 0;
   PCRE2_SIZE offset = 0;
   code_->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(spelt.data()), spelt.size(),
-                              PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr);
+                              PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error,
+                              &offset, nullptr);
   if (code_->code == nullptr)
     throw Error("{}: malformed pattern \"{}\": {}", where, pattern, error_text(error));
   // Where executable memory is not allowed this fails, and matching falls back to the interpreter.

@@ -14,8 +14,8 @@ struct RegexSpan {
   bool valid = true;  ///< false: bytes that are not UTF-8
 };
 
-/// A compiled regular expression with Unicode classes (PCRE2). `\s` and `\S` mean the White_Space property,
-/// as in the engines that tokenizers are trained with. Immutable, thread-safe.
+/// A compiled regular expression in Oniguruma's syntax (see regex_syntax.h), matched by PCRE2. Immutable,
+/// thread-safe.
 class Regex {
  public:
   /// Error (prefixed with `where`) for a malformed pattern.

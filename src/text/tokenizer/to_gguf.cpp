@@ -107,30 +107,36 @@ bool keeps_all(const json& step, const std::string& where) {
   return behavior == "Isolated" ? !inverted : behavior == "Removed" && inverted;
 }
 
-std::string pre_name(const json& content, const std::string& file) {
-  const std::string where = file + ": pre_tokenizer";
-  std::string pattern;
-  bool single_digits = false;
+/// The expressions that a byte-level pre-tokenizer cuts with, one after the other.
+std::vector<std::string> expressions(const json& content, const std::string& where) {
+  std::vector<std::string> out;
   for (const json* step : steps_of(content, "pre_tokenizer", "pretokenizers")) {
     const std::string type = step->value("type", "");
-    if (type == "Digits" && step->value("individual_digits", false)) {
-      single_digits = true;
-    } else if (type == "Split" && pattern.empty() && keeps_all(*step, where)) {
-      pattern = require_pattern(*step, where).text;
+    if (type == "Digits") {
+      out.emplace_back(step->value("individual_digits", false) ? R"(\p{N})" : R"(\p{N}+)");
+    } else if (type == "Split" && keeps_all(*step, where)) {
+      out.push_back(require_pattern(*step, where).text);
     } else if (type == "ByteLevel") {
-      if (pattern.empty() && step->value("use_regex", true)) pattern = kGpt2Pattern;
+      if (step->value("use_regex", true)) out.emplace_back(kGpt2Pattern);
     } else {
       throw Error("{}: {:?} has no name in GGUF", where, type);
     }
   }
+  return out;
+}
+
+std::string pre_name(const json& content, const std::string& file) {
+  const std::string where = file + ": pre_tokenizer";
+  const std::vector<std::string> patterns = expressions(content, where);
+  const std::vector<std::string_view> steps(patterns.begin(), patterns.end());
   const bool nfc = normalizes(content, file);
   const bool ignore_merges = flag_or(require_field(content, "model", file), "ignore_merges", false, file);
-  const auto* row = find_gguf_pre_tokenizer(GgufPreTokenizerRow{
-      .pattern = pattern, .single_digits = single_digits, .ignore_merges = ignore_merges, .nfc = nfc});
+  const auto* row = find_gguf_pre_tokenizer(
+      GgufPreTokenizerRow{.steps = steps, .ignore_merges = ignore_merges, .nfc = nfc});
   if (row == nullptr)
-    throw Error("{}: its expression {:?} {} NFC has no name in GGUF that is known here", where, pattern,
-                nfc ? "with" : "without");
-  return std::string(row->name);
+    throw Error("{}: its expression {:?} {} NFC has no name in GGUF that is known here", where,
+                fmt::join(patterns, "; "), nfc ? "with" : "without");
+  return std::string(written_name(*row));
 }
 
 /// "left right" each.

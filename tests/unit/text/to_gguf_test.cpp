@@ -51,7 +51,7 @@ Json byte_level() {
 
 Json split(std::string_view pre) {
   const Json step = {{"type", "Split"},
-                     {"pattern", {{"Regex", find_gguf_pre_tokenizer(pre)->pattern}}},
+                     {"pattern", {{"Regex", find_gguf_pre_tokenizer(pre)->steps.front()}}},
                      {"behavior", "Isolated"},
                      {"invert", false}};
   const Json bytes = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}};
@@ -77,6 +77,41 @@ TEST_F(ToGgufTest, NamesHowAByteLevelTokenizerCutsAndNormalizes) {
   EXPECT_EQ(written(tokenizer).pre, "dbrx");
   tokenizer["model"]["ignore_merges"] = true;
   EXPECT_EQ(written(tokenizer).pre, "llama3");
+  tokenizer["model"]["ignore_merges"] = false;
+  tokenizer["pre_tokenizer"] = {{"type", "Sequence"},
+                                {"pretokenizers",
+                                 {{{"type", "Digits"}, {"individual_digits", true}},
+                                  {{"type", "ByteLevel"}, {"add_prefix_space", false}}}}};
+  EXPECT_EQ(written(tokenizer).pre, "smollm");
+}
+
+TEST_F(ToGgufTest, NamesEverySequenceOfExpressionsThatHasAName) {
+  for (const GgufPreTokenizerRow& row : gguf_pre_tokenizers()) {
+    if (row.letters != GgufPreTokenizerRow::Letters::Bytes) continue;
+    Json steps = Json::array();
+    for (const std::string_view pattern : row.steps)
+      steps.push_back({{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", "Isolated"}});
+    steps.push_back({{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}});
+    Json tokenizer = byte_level();
+    tokenizer["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", steps}};
+    tokenizer["model"]["ignore_merges"] = row.ignore_merges;
+    if (row.nfc) tokenizer["normalizer"] = {{"type", "NFC"}};
+    const auto* found = find_gguf_pre_tokenizer(written(tokenizer).pre);
+    ASSERT_NE(found, nullptr);
+    EXPECT_EQ(std::vector(found->steps.begin(), found->steps.end()),
+              std::vector(row.steps.begin(), row.steps.end()));
+    EXPECT_EQ(found->nfc, row.nfc);
+    EXPECT_EQ(found->ignore_merges, row.ignore_merges);
+  }
+}
+
+// An added token of a folder need not be special to end its turns.
+TEST_F(ToGgufTest, EndTokensThatAreNotSpecialAreWritten) {
+  Json tokenizer = byte_level();
+  tokenizer["added_tokens"][0]["special"] = false;
+  EXPECT_EQ(written(tokenizer).token_types.back(), 4);
+  tokenizer["added_tokens"][0]["content"] = "<|tool|>";
+  EXPECT_EQ(written(tokenizer).token_types.back(), 4);
 }
 
 // Against Hugging Face's ids (tests/golden/make_tokenizer_golden.py).

@@ -40,10 +40,11 @@ struct Reference {
   std::vector<TokenId> ids;
 };
 
-inline std::vector<Reference> references(const std::string& name, const std::string& marker) {
+/// Of `path`.inp and `path`.out.
+inline std::vector<Reference> references(const std::string& path, const std::string& marker) {
   const std::string separator = "\n" + marker + "\n";
-  const std::string texts = read_text(data(name + ".inp"));
-  std::istringstream ids(read_text(data(name + ".out")));
+  const std::string texts = read_text(path + ".inp");
+  std::istringstream ids(read_text(path + ".out"));
   std::vector<Reference> out;
   std::size_t begin = 0;
   for (std::string line; std::getline(ids, line);) {
