@@ -6,7 +6,7 @@ namespace augur {
 
 namespace {
 
-/// Queries or keys before the rotation, of a projection's rows.
+/// Queries or keys, of a projection's rows, as far as they come before the rotation.
 torch::Tensor normed_heads(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& rows,
                            int heads, const torch::Tensor& norm) {
   const std::int64_t count = rows.size(0);
@@ -14,6 +14,7 @@ torch::Tensor normed_heads(const TorchLayer& layer, const ModelConfig& c, const 
     case QkNorm::None:
       break;
     case QkNorm::PerHead:
+      if (layer.spec.norms_rotated) break;
       return rms_norm(rows.view({count, heads, c.head_dim}), norm, c.norm_eps);
     case QkNorm::Whole:
       return rms_norm(rows, norm, c.norm_eps).view({count, heads, c.head_dim});
@@ -21,11 +22,18 @@ torch::Tensor normed_heads(const TorchLayer& layer, const ModelConfig& c, const 
   return rows.view({count, heads, c.head_dim});
 }
 
+torch::Tensor rotated_heads(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& heads,
+                            const Rotation& rotation, const torch::Tensor& norm) {
+  const torch::Tensor rotated = rotate(heads, rotation);
+  const bool norms = layer.spec.qk_norm == QkNorm::PerHead && layer.spec.norms_rotated;
+  return norms ? rms_norm(rotated, norm, c.norm_eps) : rotated;
+}
+
 torch::Tensor keys(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& x,
                    const Rotation& rotation) {
   const torch::Tensor k =
       normed_heads(layer, c, linear_rows(x, layer.k, layer.k_bias), c.kv_heads, layer.k_norm);
-  return rotate(k, rotation).to(product_type());
+  return rotated_heads(layer, c, k, rotation, layer.k_norm).to(product_type());
 }
 
 /// The stream plus a block's result, on its way normed and scaled.
@@ -96,7 +104,9 @@ Attended project(const TorchLayer& layer, const ModelConfig& c, const torch::Ten
   const torch::Tensor rows = x.to(product_type());
   const torch::Tensor q =
       normed_heads(layer, c, linear_rows(rows, layer.q, layer.q_bias), c.heads, layer.q_norm);
-  return {rotate(q, rotation).to(product_type()), keys(layer, c, rows, rotation), values(layer, c, rows)};
+  torch::Tensor rotated = rotated_heads(layer, c, q, rotation, layer.q_norm);
+  if (rotation.growth.defined()) rotated = rotated * rotation.growth;
+  return {rotated.to(product_type()), keys(layer, c, rows, rotation), values(layer, c, rows)};
 }
 
 Attended project_context(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& x,

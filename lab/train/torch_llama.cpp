@@ -10,6 +10,7 @@
 #include "lab/train/target_memory.h"
 #include "lab/train/torch_tensors.h"
 #include "model/families.h"
+#include "model/rotary_order.h"
 
 namespace augur {
 
@@ -24,6 +25,13 @@ class Reader {
   }
   torch::Tensor vector(const std::string& name, std::int64_t n) const {
     return to_torch(store_.require(name, {n})).to(device_);
+  }
+  /// Rows in the engine's order.
+  static torch::Tensor ordered(const torch::Tensor& stored, const RotaryOrder& order) {
+    if (order.dims == 0 || !stored.defined()) return stored;
+    std::vector<std::int64_t> rows;
+    for (std::int64_t row = 0; row < stored.size(0); ++row) rows.push_back(order.stored(row));
+    return stored.index_select(0, index_tensor(rows, stored.device()));
   }
   torch::Tensor optional_vector(bool wanted, const std::string& name, std::int64_t n) const {
     return wanted ? vector(name, n) : torch::Tensor();
@@ -59,6 +67,7 @@ TorchLayer read_layer(const Reader& read, const ModelConfig& c, int index) {
   const bool whole = spec.qk_norm == QkNorm::Whole;
   const std::int64_t q_width = std::int64_t{c.heads} * c.head_dim;
   const std::int64_t kv_width = std::int64_t{c.kv_heads} * c.head_dim;
+  const RotaryOrder order = rotary_order(c);
   const std::string attn = at + "self_attn.";
   const std::string mlp = at + "mlp.";
   return {
@@ -67,15 +76,15 @@ TorchLayer read_layer(const Reader& read, const ModelConfig& c, int index) {
       .post_norm = norm(before, names.mlp_norm, c.hidden),
       .attention_after_norm = norm(after, names.attention_after_norm, c.hidden),
       .mlp_after_norm = norm(after, names.mlp_after_norm, c.hidden),
-      .q = read.matrix(attn + "q_proj.weight", q_width, c.hidden),
-      .k = read.matrix(attn + "k_proj.weight", kv_width, c.hidden),
+      .q = Reader::ordered(read.matrix(attn + "q_proj.weight", q_width, c.hidden), order),
+      .k = Reader::ordered(read.matrix(attn + "k_proj.weight", kv_width, c.hidden), order),
       .v = read.matrix(attn + "v_proj.weight", kv_width, c.hidden),
       .o = read.matrix(attn + "o_proj.weight", c.hidden, q_width),
       .gate = read.matrix(mlp + "gate_proj.weight", c.intermediate, c.hidden),
       .up = read.matrix(mlp + "up_proj.weight", c.intermediate, c.hidden),
       .down = read.matrix(mlp + "down_proj.weight", c.hidden, c.intermediate),
-      .q_bias = read.optional_vector(spec.qkv_bias, attn + "q_proj.bias", q_width),
-      .k_bias = read.optional_vector(spec.qkv_bias, attn + "k_proj.bias", kv_width),
+      .q_bias = Reader::ordered(read.optional_vector(spec.qkv_bias, attn + "q_proj.bias", q_width), order),
+      .k_bias = Reader::ordered(read.optional_vector(spec.qkv_bias, attn + "k_proj.bias", kv_width), order),
       .v_bias = read.optional_vector(spec.qkv_bias, attn + "v_proj.bias", kv_width),
       .o_bias = read.optional_vector(spec.o_bias, attn + "o_proj.bias", c.hidden),
       .gate_bias = read.optional_vector(spec.mlp_bias, mlp + "gate_proj.bias", c.intermediate),
@@ -221,7 +230,10 @@ TorchLlama::Output TorchLlama::compute(Sequences sequences, std::span<const int>
   }
   const auto layout = c10::make_intrusive<PackLayout>(std::move(lengths), device());
   std::vector<Rotation> rotations;
-  for (const RopeTable& rope : ropes_) rotations.push_back(make_rotation(rope, layout->positions()));
+  for (std::size_t kind = 0; kind < ropes_.size(); ++kind) {
+    rotations.push_back(make_rotation(ropes_[kind], layout->positions()));
+    rotations.back().growth = query_growth(config_.kinds[kind].query_growth, layout->positions());
+  }
   Output out;
   out.taps.resize(taps.size());
   torch::Tensor x = embed(index_tensor(ids, device()));

@@ -70,6 +70,12 @@ Rotation make_rotation(const RopeTable& table, const torch::Tensor& positions) {
           (both.sin() * table.magnitude).to(torch::kFloat32)};
 }
 
+torch::Tensor query_growth(const QueryGrowth& growth, const torch::Tensor& positions) {
+  if (growth.beta == 0) return {};
+  const torch::Tensor steps = positions.to(torch::kFloat64).div(static_cast<double>(growth.step)).floor();
+  return (1 + growth.beta * (1 + steps).log()).to(torch::kFloat32).view({-1, 1, 1});
+}
+
 torch::Tensor rotate(const torch::Tensor& x, const Rotation& rotation) {
   if (!rotation.cos.defined()) return x.to(torch::kFloat32);
   if (const std::int64_t dims = rotation.cos.size(1); dims < x.size(-1)) {

@@ -36,9 +36,12 @@ torch::Tensor rms_norm(const torch::Tensor& x, const torch::Tensor& weight, doub
 struct Rotation {
   torch::Tensor cos;
   torch::Tensor sin;
+  torch::Tensor growth = {};  ///< of queries [positions, 1, 1]; not defined: they do not grow
 };
 /// For positions [R] int64, on their device.
 Rotation make_rotation(const RopeTable& table, const torch::Tensor& positions);
+/// What the queries at these positions are multiplied by; not defined for growth that is none.
+torch::Tensor query_growth(const QueryGrowth& growth, const torch::Tensor& positions);
 
 /// Rotates the halves of the leading dimensions of x[T, heads, head_dim] by a rotation of T positions.
 torch::Tensor rotate(const torch::Tensor& x, const Rotation& rotation);

@@ -12,6 +12,7 @@
 #include "files/mapped_file.h"
 #include "files/safetensors.h"
 #include "files/sharded_weights.h"
+#include "files/text_part.h"
 #include "files/torch_archive.h"
 #include "text/tokenizer/loaders.h"
 #include "text/tokenizer/turns.h"
@@ -121,7 +122,7 @@ Checkpoint Checkpoint::open(const fs::path& path) {
 }
 
 void Checkpoint::open_folder() {
-  config_ = shared(read_json_object_if_exists(path_ / "config.json"));
+  take_config(read_json_object_if_exists(path_ / "config.json"), path_ / "config.json");
   generation_config_ = shared(read_json_object_if_exists(path_ / "generation_config.json"));
   if (file_exists(path_ / "tokenizer.json")) {
     tokenizer_file_ = path_ / "tokenizer.json";
@@ -138,7 +139,7 @@ void Checkpoint::open_single_file() {
   if (path_.extension() == ".json") {
     const auto document = read_json(path_);
     if (document.is_object() && document.contains("model_type")) {
-      config_ = shared(document);  // a shape without weights
+      take_config(document, path_);  // a shape without weights
     } else if (document.is_object() && document.contains("model")) {
       tokenizer_file_ = path_;
     } else {
@@ -150,6 +151,11 @@ void Checkpoint::open_single_file() {
     throw Error("{}: not a GGUF file; other models are given by their folder (with config.json)",
                 path_.string());
   }
+}
+
+void Checkpoint::take_config(const nlohmann::json& config, const fs::path& file) {
+  is_text_part_ = has_text_part(config);
+  config_ = shared(text_part(config, file.string()));
 }
 
 nlohmann::json Checkpoint::tokenizer_config() const {
@@ -169,6 +175,7 @@ const WeightStore* Checkpoint::find_weights() const {
       }
     }
     if (opened == nullptr) return nullptr;
+    if (is_text_part_) keep_text_part(*opened);
     split_fused_tensors(config(), *opened);
     weights_ = std::move(opened);
   }

@@ -41,11 +41,14 @@ class Checkpoint {
  private:
   void open_folder();
   void open_single_file();
+  /// `config` of `file`, or what it has of a text model.
+  void take_config(const nlohmann::json& config, const std::filesystem::path& file);
   nlohmann::json tokenizer_config() const;  ///< tokenizer_config.json; empty object if absent
 
   std::filesystem::path path_;
   std::filesystem::path tokenizer_file_;  ///< empty: none, or in the GGUF file
   std::shared_ptr<const nlohmann::json> config_;
+  bool is_text_part_ = false;  ///< of a multimodal model
   std::shared_ptr<const nlohmann::json> generation_config_;
   std::shared_ptr<const GgufFile> gguf_;
   mutable std::shared_ptr<const WeightStore> weights_;

@@ -46,7 +46,7 @@ void read_shapes(const Fields& fields, const Family& family, ModelConfig& out) {
     fields.fail("head_dim",
                 fmt::format("expected an even number up to {}, found {}", kMaxHeadDim, out.head_dim));
   }
-  out.norm_eps = static_cast<float>(fields.find_number("rms_norm_eps", 0, 1).value_or(out.norm_eps));
+  out.norm_eps = static_cast<float>(fields.find_number("rms_norm_eps", 0, 1).value_or(family.default_eps));
   out.norm_offset = family.norm_offset;
 }
 

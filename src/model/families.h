@@ -38,8 +38,13 @@ struct TensorNames {
   std::string_view shared_scale = "mlp.shared_expert_gate.weight";
 };
 
-/// How a family reads a bias: never there, always there, or said by a key of config.json (absent: false).
-enum class BiasRule { Never, Always, Key };
+/// How a family reads a bias: never there, always there, or said by a key of config.json.
+enum class BiasRule {
+  Never,
+  Always,
+  Key,     ///< absent: false
+  OptOut,  ///< absent: true
+};
 
 /// Which of a family's layers see a sliding window only. `layer_types` is followed where it is given.
 enum class WindowRule {
@@ -68,6 +73,7 @@ struct Family {
       0;  ///< when the key is absent; 0: as many as heads. An explicit null means that, too
   int default_head_dim = 0;  ///< 0: hidden_size / num_attention_heads
   double default_theta = 10000.0;
+  double default_eps = 1e-6;                       ///< `rms_norm_eps`
   const char* intermediate = "intermediate_size";  ///< the key
   bool tied = false;                               ///< `tie_word_embeddings` where it is absent
 
@@ -75,16 +81,28 @@ struct Family {
   NormPlace norms = NormPlace::Before;
   float norm_offset = 0.0f;  ///< 1: norms multiply by 1 + weight
   QkNorm qk_norm = QkNorm::None;
-  BiasRule qkv_bias = BiasRule::Never;       ///< key `attention_bias`
-  BiasRule o_bias = BiasRule::Never;         ///< key `attention_bias`
-  BiasRule mlp_bias = BiasRule::Never;       ///< key `mlp_bias`
+  bool norms_rotated = false;  ///< LayerSpec::norms_rotated
+  BiasRule qkv_bias = BiasRule::Never;
+  BiasRule o_bias = BiasRule::Never;
+  BiasRule mlp_bias = BiasRule::Never;
+  const char* qkv_bias_key = "attention_bias";
+  const char* o_bias_key = "attention_bias";
+  const char* mlp_bias_key = "mlp_bias";
   Activation activation = Activation::Silu;  ///< where `hidden_act` and `hidden_activation` are absent
   WindowRule window = WindowRule::Never;
   std::int64_t default_window = 4096;
   int window_pattern = 0;  ///< with WindowRule::Pattern, where the key is absent
   /// Linear rope scaling is counted in `max_position_embeddings`, which elsewhere is the length without it.
   bool scaled_positions = false;
-  double local_theta = 0.0;     ///< > 0: windowed layers have `rope_local_base_freq`, or this, unscaled
+  /// Windowed layers rotate unscaled, by `rope_local_base_freq`, or `local_theta` where that is absent, or
+  /// the others' base where that is 0.
+  bool local_rotation = false;
+  double local_theta = 0.0;
+  double rotary_share = 1.0;  ///< of a head, where `partial_rotary_factor` is absent
+  bool rotates_neighbours =
+      false;                    ///< files have the two dimensions of a rotation side by side (RotaryOrder)
+  bool fixed_alpha = false;     ///< dynamic rope scaling with `alpha` is a larger base (Hunyuan)
+  bool query_growth = false;    ///< reads `llama_4_scaling_beta`
   bool sinks = false;           ///< attention has them
   bool nope = false;            ///< `position_embedding_type` may say that nothing rotates
   int rope_interval = 0;        ///< > 0: every so many-th layer does not rotate (`no_rope_layers`)

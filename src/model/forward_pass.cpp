@@ -330,14 +330,21 @@ void ForwardPass::norm_whole_queries_and_keys(Range rows, int index) const {
 /// share cache lines mostly go to one thread.
 void ForwardPass::rotate_and_store(Range items, int index) const {
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
+  const LayerSpec& spec = config_.layer(index);
   const int head_dim = config_.head_dim;
-  const bool norms = config_.layer(index).qk_norm == QkNorm::PerHead;
+  const bool norms = spec.qk_norm == QkNorm::PerHead;
   const RopeCache& rope = ropes_[config_.kind(index)];
+  const auto position_of = [&](std::int64_t row) { return batch_.positions[static_cast<std::size_t>(row)]; };
   const auto finish = [&](float* head, const std::vector<float>& norm, std::int64_t row) {
-    if (norms) rms_norm(head, norm.data(), config_.norm_eps, head_dim, InputForm::F32, head);
-    if (rope.dims() == 0) return;
-    const std::int64_t position = batch_.positions[static_cast<std::size_t>(row)];
-    rope_rotate(head, rope.cos(position), rope.sin(position), rope.dims());
+    const auto normalise = [&] {
+      rms_norm(head, norm.data(), config_.norm_eps, head_dim, InputForm::F32, head);
+    };
+    if (norms && !spec.norms_rotated) normalise();
+    if (rope.dims() > 0) {
+      const std::int64_t position = position_of(row);
+      rope_rotate(head, rope.cos(position), rope.sin(position), rope.dims());
+    }
+    if (norms && spec.norms_rotated) normalise();
   };
   const KvCache* cache = nullptr;
   KvLayerView view;
@@ -347,6 +354,9 @@ void ForwardPass::rotate_and_store(Range items, int index) const {
     float* qkv = ws_.qkv.floats(row);
     if (head < config_.heads) {
       finish(qkv + head * head_dim, layer.q_norm, row);
+      if (const float growth = spec.query_growth.at(position_of(row)); growth != 1.0f) {
+        scale_row(qkv + head * head_dim, growth, head_dim);
+      }
       continue;
     }
     const std::int64_t kv_head = head - config_.heads;

@@ -43,7 +43,9 @@ void add_rope(const std::string& prefix, const RopeConfig& rope, const GgufArchi
         out.set_u32(prefix + "rope.scaling.original_context_length",
                     static_cast<std::uint32_t>(rope.original_context));
       }
-      if (rope.attention_factor > 0) {
+      if (architecture.query_growth && rope.attention_factor == 1) {  // as llama.cpp's converter says it
+        out.set_f32(prefix + "rope.scaling.yarn_log_multiplier", 1.0f);
+      } else if (rope.attention_factor > 0) {
         out.set_f32(prefix + "rope.scaling.attn_factor",
                     static_cast<float>(rope.attention_factor / gguf_yarn_magnitude(rope.factor)));
       }
@@ -85,7 +87,7 @@ void check_rotations(const ModelConfig& config, const Family& family, const std:
     }
     if (config.layer(i).window == 0 || rope.none) continue;
     RopeConfig assumed = config.rope();
-    if (family.local_theta > 0) assumed = {.dims = assumed.dims, .theta = rope.theta};
+    if (family.local_rotation) assumed = {.dims = assumed.dims, .theta = rope.theta};
     if (rope != assumed) {
       throw Error("{}: rope_parameters: GGUF files cannot say how layer {}, which has a window, rotates",
                   file, i);
@@ -119,13 +121,18 @@ void add_layers(const std::string& prefix, const ModelConfig& config, const Gguf
   check_rotations(config, family, file);
   check_activation(config, family, architecture, file);
   for (const LayerSpec& kind : config.kinds) {
-    if (kind.window > 0 && family.local_theta > 0)
+    if (kind.window > 0 && family.local_rotation)
       number("rope.freq_base_swa", static_cast<float>(kind.rope.theta));
   }
   if ((family.score_cap > 0 && layer.score_cap == 0) || (family.logit_cap > 0 && config.logit_cap == 0)) {
     throw Error(
         "{}: attn_logit_softcapping, final_logit_softcapping: GGUF files cannot say that there is none",
         file);
+  }
+  if (layer.query_growth.beta > 0) {
+    number("attention.temperature_scale", static_cast<float>(layer.query_growth.beta));
+    out.set_u32(prefix + "rope.scaling.original_context_length",
+                static_cast<std::uint32_t>(layer.query_growth.step));
   }
   if (layer.score_cap > 0) number("attn_logit_softcapping", layer.score_cap);
   if (config.logit_cap > 0) number("final_logit_softcapping", config.logit_cap);
@@ -204,8 +211,10 @@ void add_vocabulary(const Checkpoint& checkpoint, std::int32_t size, GgufMetadat
 }  // namespace
 
 const GgufArchitecture& gguf_architecture_of(const ModelConfig& config) {
-  return *find_gguf_architecture(gguf_architecture(config.family), config.experts().count > 0,
-                                 smallest_window(config) > 0);
+  return *find_gguf_architecture(gguf_architecture(config.family),
+                                 {.experts = config.experts().count > 0,
+                                  .window = smallest_window(config) > 0,
+                                  .query_growth = config.layer(0).query_growth.beta > 0});
 }
 
 GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& config) {

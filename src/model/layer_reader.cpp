@@ -12,7 +12,8 @@ namespace augur {
 namespace {
 
 bool read_bias(const JsonFields& fields, BiasRule rule, const char* key) {
-  return rule == BiasRule::Always || (rule == BiasRule::Key && fields.flag(key));
+  if (rule == BiasRule::Never || rule == BiasRule::Always) return rule == BiasRule::Always;
+  return fields.flag(key, rule == BiasRule::OptOut);
 }
 
 }  // namespace
@@ -46,10 +47,11 @@ LayerSpec LayerReader::layer(int index) const {
 void LayerReader::read_common() {
   common_.norms = family_.norms;
   common_.qk_norm = family_.qk_norm;
-  common_.qkv_bias = read_bias(fields_, family_.qkv_bias, "attention_bias");
-  common_.o_bias = read_bias(fields_, family_.o_bias, "attention_bias");
+  common_.norms_rotated = family_.norms_rotated;
+  common_.qkv_bias = read_bias(fields_, family_.qkv_bias, family_.qkv_bias_key);
+  common_.o_bias = read_bias(fields_, family_.o_bias, family_.o_bias_key);
   common_.sinks = family_.sinks;
-  common_.mlp_bias = read_bias(fields_, family_.mlp_bias, "mlp_bias");
+  common_.mlp_bias = read_bias(fields_, family_.mlp_bias, family_.mlp_bias_key);
 }
 
 void LayerReader::read_activation() {
@@ -154,13 +156,16 @@ void LayerReader::read_windows() {
 void LayerReader::read_rotations(std::int64_t max_positions) {
   RopeSource source{.default_theta = family_.default_theta,
                     .layer_type = "full_attention",
+                    .rotary_share = family_.rotary_share,
+                    .fixed_alpha = family_.fixed_alpha,
                     .head_dim = shapes_.head_dim,
                     .max_positions = max_positions};
   full_rope_ = read_rope(fields_, source);
+  common_.query_growth = read_query_growth(fields_, family_.query_growth);
   source.layer_type = "sliding_attention";
-  if (family_.local_theta > 0) {
+  if (family_.local_rotation) {
     source.theta_key = "rope_local_base_freq";
-    source.default_theta = family_.local_theta;
+    source.default_theta = family_.local_theta > 0 ? family_.local_theta : full_rope_.theta;
     source.scaled = false;
   }
   window_rope_ = read_rope(fields_, source);

@@ -40,11 +40,21 @@ struct RopeConfig {
 /// Where a block (attention, feed-forward) has its RMSNorm: on what it reads, on what it adds, or both.
 enum class NormPlace { Before, After, Both };
 
-/// RMSNorm of queries and keys before the rotation.
+/// RMSNorm of queries and keys.
 enum class QkNorm {
   None,
   PerHead,  ///< weights [head_dim], the same for all heads
   Whole,    ///< over all heads of a projection together
+};
+
+/// Queries that grow with their position (Llama 4's temperature tuning): after the rotation they are
+/// multiplied by 1 + beta * ln(1 + floor(position / step)).
+struct QueryGrowth {
+  double beta = 0.0;  ///< 0: they do not grow
+  std::int64_t step = 0;
+
+  float at(std::int64_t position) const;
+  friend bool operator==(const QueryGrowth&, const QueryGrowth&) = default;
 };
 
 /// What a gate goes through before it multiplies.
@@ -77,9 +87,11 @@ struct LayerSpec {
 
   // Attention
   QkNorm qk_norm = QkNorm::None;
+  bool norms_rotated = false;  ///< with QkNorm::PerHead: queries and keys are normed after the rotation
   bool qkv_bias = false;
   bool o_bias = false;
   RopeConfig rope;
+  QueryGrowth query_growth;
   std::int64_t window = 0;   ///< a token sees the last so many, itself included; 0: all
   float score_scale = 0.0f;  ///< of products of queries and keys; 0: 1 / sqrt(head_dim)
   float score_cap = 0.0f;    ///< > 0: cap * tanh(score / cap)

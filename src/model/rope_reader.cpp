@@ -59,6 +59,10 @@ class ScalingReader {
       out_.scaling = RopeConfig::Scaling::Linear;
       out_.factor = factor();
       out_.original_context = source_.max_positions;
+    } else if (kind == "dynamic" && source_.fixed_alpha && scaling_.find("alpha") != nullptr) {
+      if (dims_ <= 2) scaling_.fail("rope_type", "alpha needs heads of more than 2 dimensions");
+      const double alpha = scaling_.require_number("alpha", 1, kMaxFactor);
+      out_.theta *= elementary::pow(alpha, static_cast<double>(dims_) / (dims_ - 2));
     } else if (kind == "dynamic") {
       if (dims_ <= 2) scaling_.fail("rope_type", "dynamic needs heads of more than 2 dimensions");
       out_.scaling = RopeConfig::Scaling::Dynamic;
@@ -148,8 +152,8 @@ std::optional<Fields> parameters(const Fields& fields, const RopeSource& source)
   return own;
 }
 
-int rotated_dims(const Fields& fields, int head_dim) {
-  const double part = fields.find_number("partial_rotary_factor", 0, 1).value_or(1);
+int rotated_dims(const Fields& fields, int head_dim, double share) {
+  const double part = fields.find_number("partial_rotary_factor", 0, 1).value_or(share);
   if (part == 1) return 0;
   const int dims = static_cast<int>(part * head_dim + 1e-6);
   if (dims < 2 || dims % 2 != 0) {
@@ -164,15 +168,31 @@ int rotated_dims(const Fields& fields, int head_dim) {
 RopeConfig read_rope(const JsonFields& fields, const RopeSource& source) {
   RopeConfig rope;
   rope.theta = fields.find_number(source.theta_key, 1.0 + 1e-6, kMaxTheta).value_or(source.default_theta);
-  rope.dims = rotated_dims(fields, source.head_dim);
+  rope.dims = rotated_dims(fields, source.head_dim, source.rotary_share);
   const auto scaling = parameters(fields, source);
   if (!scaling) return rope;
   rope.theta = scaling->find_number("rope_theta", 1.0 + 1e-6, kMaxTheta).value_or(rope.theta);
-  if (scaling->find("partial_rotary_factor") != nullptr) rope.dims = rotated_dims(*scaling, source.head_dim);
+  if (scaling->find("partial_rotary_factor") != nullptr) {
+    rope.dims = rotated_dims(*scaling, source.head_dim, source.rotary_share);
+  }
   auto type = scaling->find_string("rope_type");
   if (!type) type = scaling->find_string("type");
   ScalingReader(fields, *scaling, source, rope).read(type.value_or("default"));
   return rope;
+}
+
+QueryGrowth read_query_growth(const JsonFields& fields, bool read) {
+  constexpr const char* kBeta = "llama_4_scaling_beta";
+  const auto newer = fields.find_object("rope_parameters");
+  const auto parameters = newer ? newer : fields.find_object("rope_scaling");
+  if (read && !fields.has("rope_parameters") && !fields.has("rope_scaling")) {
+    fields.fail("rope_parameters", "missing");
+  }
+  if (!parameters || parameters->find(kBeta) == nullptr) return {};
+  if (!read) parameters->fail(kBeta, "is not supported for this model_type");
+  const double beta = parameters->require_number(kBeta, 0, kMaxScale);
+  if (beta == 0) return {};
+  return {.beta = beta, .step = parameters->require_int("original_max_position_embeddings", kMaxContext)};
 }
 
 }  // namespace augur

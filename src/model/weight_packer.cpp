@@ -63,9 +63,13 @@ void WeightPacker::fused(FusedMatrix& target, std::span<const MatrixPiece> piece
   std::vector<RowReader> readers;
   std::vector<DType> types;
   bool quantized = true;
+  std::vector<std::optional<StoredRows>> kept;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    readers.push_back(source_.open(pieces[i].name, {pieces[i].n, k}));
-    const auto rows = stored(pieces[i].name);
+    const RotaryOrder& order = pieces[i].order;
+    readers.push_back(in_rotary_order(source_.open(pieces[i].name, {pieces[i].n, k}), order, k));
+    auto rows = stored(pieces[i].name);
+    if (rows) rows = in_rotary_order(*std::move(rows), order);
+    kept.push_back(rows);
     types.push_back(rows ? rows->type : form_.packed_type(k));
     const bool last = i + 1 == pieces.size();
     quantized = quantized && types.back() != form_.floats && (last || pieces[i].n % kPanel == 0);
@@ -86,8 +90,8 @@ void WeightPacker::fused(FusedMatrix& target, std::span<const MatrixPiece> piece
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (i > 0 && run_of[i] != run_of[i - 1]) offset = 0;
-    jobs_.push_back({&target.matrices[run_of[i]], std::move(readers[i]), stored(pieces[i].name), pieces[i].n,
-                     k, RowMap{.offset = offset}});
+    jobs_.push_back({&target.matrices[run_of[i]], std::move(readers[i]), std::move(kept[i]), pieces[i].n, k,
+                     RowMap{.offset = offset}});
     offset += pieces[i].n;
   }
   for (std::size_t r = 0; r < runs.size(); ++r) allocate(target.matrices[r], runs[r].type, runs[r].n, k);
@@ -104,11 +108,11 @@ void WeightPacker::norm(std::vector<float>& target, const std::string& name, std
 }
 
 void WeightPacker::bias(std::vector<float>& target, const std::string& name, std::int64_t n,
-                        const RowMap& map) {
+                        const RowMap& map, const RotaryOrder& order) {
   std::vector<float> values(static_cast<std::size_t>(n));
   source_.open(name, {n})(0, 1, values.data());
   for (std::int64_t i = 0; i < n; ++i) {
-    target.at(static_cast<std::size_t>(map.row(i, n))) = values[static_cast<std::size_t>(i)];
+    target.at(static_cast<std::size_t>(map.row(i, n))) = values[static_cast<std::size_t>(order.stored(i))];
   }
 }
 
@@ -243,15 +247,17 @@ void pack_layer(WeightPacker& packer, const ModelConfig& config, int index, cons
     norm(layer.k_norm, names.k_norm, whole ? kv_rows : head_dim);
   }
   if (spec.sinks) packer.vector(layer.sinks, at(names.sinks), config.heads);
-  const MatrixPiece qkv[] = {
-      {at(names.q, ".weight"), q_rows}, {at(names.k, ".weight"), kv_rows}, {at(names.v, ".weight"), kv_rows}};
+  const RotaryOrder order = rotary_order(config);
+  const MatrixPiece qkv[] = {{at(names.q, ".weight"), q_rows, order},
+                             {at(names.k, ".weight"), kv_rows, order},
+                             {at(names.v, ".weight"), kv_rows}};
   packer.fused(layer.qkv, qkv, inputs);
   packer.matrix(layer.o, at(names.o, ".weight"), hidden, q_rows);
   packer.reserve(layer.o, hidden, q_rows);
   if (spec.qkv_bias) {
     layer.qkv_bias = zeros(q_rows + 2 * kv_rows);
-    packer.bias(layer.qkv_bias, at(names.q, ".bias"), q_rows);
-    packer.bias(layer.qkv_bias, at(names.k, ".bias"), kv_rows, {.offset = q_rows});
+    packer.bias(layer.qkv_bias, at(names.q, ".bias"), q_rows, {}, order);
+    packer.bias(layer.qkv_bias, at(names.k, ".bias"), kv_rows, {.offset = q_rows}, order);
     packer.bias(layer.qkv_bias, at(names.v, ".bias"), kv_rows, {.offset = q_rows + kv_rows});
   }
   if (spec.o_bias) {

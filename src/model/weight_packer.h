@@ -10,6 +10,7 @@
 #include "kernels/backend.h"
 #include "model/config.h"
 #include "model/families.h"
+#include "model/rotary_order.h"
 #include "model/weights.h"
 
 namespace augur {
@@ -33,6 +34,7 @@ struct RowMap {
 struct MatrixPiece {
   std::string name;
   std::int64_t n = 0;
+  RotaryOrder order = {};  ///< of its stored rows
 };
 
 /// Gathers the work of packing, so that it can be done by all threads at once. Names and shapes are checked
@@ -50,7 +52,8 @@ class WeightPacker {
   /// The weights of a norm, likewise.
   void norm(std::vector<float>& target, const std::string& name, std::int64_t n, float offset);
   /// A bias, mapped as the rows of its matrix are; `target` has its size already.
-  void bias(std::vector<float>& target, const std::string& name, std::int64_t n, const RowMap& map = {});
+  void bias(std::vector<float>& target, const std::string& name, std::int64_t n, const RowMap& map = {},
+            const RotaryOrder& order = {});
 
   /// Makes `target` what all that was asked for it goes into, in memory beside this packer's other matrices:
   /// of the type that all of it keeps or is quantised to, where that is one, otherwise of the form's

@@ -16,9 +16,11 @@ import tempfile
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
-from transformers import (Gemma2Config, Gemma3TextConfig, GptOssConfig, GraniteConfig, GraniteMoeHybridConfig, LlamaConfig,
-                          MistralConfig, MixtralConfig, Olmo2Config, Phi3Config, Qwen2Config, Qwen2MoeConfig, Qwen3Config,
-                          Qwen3MoeConfig, SmolLM3Config)
+from transformers import (Ernie4_5Config, Gemma2Config, Gemma3TextConfig, Glm4Config, GlmConfig, GptOssConfig,
+                          GraniteConfig, GraniteMoeHybridConfig, HunYuanDenseV1Config, LlamaConfig, Ministral3Config,
+                          Mistral3Config, MistralConfig, MixtralConfig, Olmo2Config, Olmo3Config, Phi3Config,
+                          PixtralVisionConfig, Qwen2Config, Qwen2MoeConfig, Qwen3Config, Qwen3MoeConfig, SeedOssConfig,
+                          SmolLM3Config)
 from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
 HERE = pathlib.Path(__file__).parent / "models"
@@ -86,9 +88,33 @@ MODELS = {
                                 mlp_only_layers=[1]),
     "gpt_oss_folder": GptOssConfig(**GPT_OSS),
     "gpt_oss_mxfp4": GptOssConfig(**{**GPT_OSS, "hidden_size": 64, "intermediate_size": 32}),
+    "olmo3": Olmo3Config(**{**WINDOWED, "num_hidden_layers": 4}, pad_token_id=0, rope_parameters={
+        "full_attention": {"rope_type": "yarn", "rope_theta": 500000.0, "factor": 8.0, "beta_fast": 32.0,
+                           "beta_slow": 1.0, "original_max_position_embeddings": 32},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 500000.0}}),
+    "ministral3": Ministral3Config(**{**BASE, "max_position_embeddings": 256}, num_key_value_heads=2, head_dim=12,
+                                   pad_token_id=0, tie_word_embeddings=True, rope_parameters={
+        "rope_type": "yarn", "rope_theta": 1e6, "factor": 16.0, "original_max_position_embeddings": 16,
+        "beta_fast": 32.0, "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.6}),
+    "mistral3": Mistral3Config(
+        text_config=MistralConfig(**BASE, num_key_value_heads=2, head_dim=12, sliding_window=None),
+        vision_config=PixtralVisionConfig(hidden_size=8, intermediate_size=16, num_hidden_layers=1,
+                                          num_attention_heads=1, head_dim=8, image_size=16, patch_size=8),
+        image_token_index=10, tie_word_embeddings=False),
+    # As many heads as its GGUF files' dimensions follow from.
+    "glm": GlmConfig(**{**BASE, "num_attention_heads": 2}, num_key_value_heads=1, head_dim=20, pad_token_id=0),
+    "glm4": Glm4Config(**BASE, num_key_value_heads=2, head_dim=20, pad_token_id=0, rope_parameters={
+        "rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.4}),
+    "ernie4_5": Ernie4_5Config(**BASE, num_key_value_heads=2, head_dim=12, use_bias=True),
+    "hunyuan": HunYuanDenseV1Config(**{**BASE, "max_position_embeddings": 32768}, num_key_value_heads=2, head_dim=12,
+                                    rope_parameters={
+        "rope_type": "dynamic", "rope_theta": 10000.0, "alpha": 50.0, "factor": 1.0}),
+    "seed_oss": SeedOssConfig(**BASE, num_key_value_heads=2, head_dim=12, attention_out_bias=True, mlp_bias=True),
 }
 # These keep the newer form of the rotation's keys.
-NEWER = ("yarn_rope", "qwen3", "gemma3", "gpt_oss", "gpt_oss_folder", "gpt_oss_mxfp4")
+NEWER = ("yarn_rope", "qwen3", "gemma3", "gpt_oss", "gpt_oss_folder", "gpt_oss_mxfp4", "ministral3", "glm4")
+# Inputs of these are as long as those of models with windows, to be longer than an original context.
+LONG = ("ministral3",)
 # Keys that tell nothing about the model.
 NOISE = {"transformers_version", "initializer_range", "use_cache", "pretraining_tp", "pad_token_id", "dtype", "torch_dtype",
          "attention_dropout"}
@@ -98,17 +124,20 @@ KEPT = ("architectures", "model_type", *BASE, "num_key_value_heads", "head_dim",
         "no_rope_layer_interval", "attention_multiplier", "embedding_multiplier", "residual_multiplier",
         "logits_scaling", "original_max_position_embeddings", "shared_intermediate_size", "num_local_experts", "num_experts",
         "position_embedding_type", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob",
-        "decoder_sparse_step", "mlp_only_layers", "shared_expert_intermediate_size")
+        "decoder_sparse_step", "mlp_only_layers", "shared_expert_intermediate_size", "use_bias", "attention_out_bias")
 
 
 def older_rope_keys(config):
     """As files written before transformers 5 have it: rope_theta, and rope_scaling with `type` in the oldest."""
     rope = config.pop("rope_parameters")
     if "full_attention" in rope:
-        config["rope_local_base_freq"] = rope["sliding_attention"]["rope_theta"]
+        if config["model_type"].startswith("gemma"):
+            config["rope_local_base_freq"] = rope["sliding_attention"]["rope_theta"]
         rope = rope["full_attention"]
     config["rope_theta"] = rope.pop("rope_theta")
     kind = rope.pop("rope_type")
+    if config["model_type"] == "glm":
+        config["partial_rotary_factor"] = rope["partial_rotary_factor"]
     if kind != "default":
         config["rope_scaling"] = {("type" if kind in ("linear", "dynamic") else "rope_type"): kind, **rope}
 
@@ -150,7 +179,11 @@ def published(name, model, packed):
 
 def make(name, config, seed):
     torch.manual_seed(seed)
-    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager").float().eval()
+    whole = config
+    auto = transformers.AutoModelForCausalLM
+    if hasattr(whole, "text_config"):
+        config, auto = whole.text_config, transformers.AutoModelForImageTextToText
+    model = auto.from_config(whole, attn_implementation="eager").float().eval()
     packed = {}
     with torch.no_grad():
         for key, p in model.named_parameters():
@@ -164,7 +197,8 @@ def make(name, config, seed):
             if name == "gpt_oss_mxfp4" and key.endswith(("gate_up_proj", "down_proj")):
                 packed[key] = to_mxfp4(p)
                 p.copy_(convert_moe_packed_tensors(*packed[key]).float())
-        length = WINDOWED_LENGTH if getattr(config, "sliding_window", None) == WINDOW else LENGTH
+        windowed = getattr(config, "sliding_window", None) == WINDOW
+        length = WINDOWED_LENGTH if windowed or name in LONG else LENGTH
         tokens = torch.randint(0, config.vocab_size, (1, length))
         logits = model(tokens, use_cache=False).logits[0].double()
     folder = HERE / name
@@ -175,13 +209,17 @@ def make(name, config, seed):
                if "inv_freq" not in k and not (tied and k == "lm_head.weight")}
     save_file(tensors, folder / "model.safetensors")
     fields = {k: v for k, v in json.loads(config.to_json_string(use_diff=False)).items() if k not in NOISE}
-    newer = ("layer_types",) if name in NEWER and length == WINDOWED_LENGTH else ("max_window_layers",)
+    newer = ("layer_types",) if name in NEWER and windowed else ("max_window_layers",)
     fields = {k: fields[k] for k in (*KEPT, *newer) if k in fields}
     fields["architectures"] = [type(model).__name__]
     if packed:
         fields["quantization_config"] = {"quant_method": "mxfp4"}
     if name not in NEWER:
         older_rope_keys(fields)
+    if whole is not config:
+        del fields["architectures"]
+        fields = {"architectures": [type(model).__name__], "model_type": whole.model_type, "text_config": fields,
+                  "vision_config": {"model_type": whole.vision_config.model_type}}
     (folder / "config.json").write_text(json.dumps(fields, indent=1) + "\n")
     positions = [0, 1, 7, 15, 16, 31, *([WINDOW, 2 * WINDOW + 1, 100] if length > LENGTH else []), length - 1]
     (folder / "expected.json").write_text(json.dumps({

@@ -23,6 +23,20 @@ inline std::vector<std::string> golden_model_names() {
   return names;
 }
 
+/// Some of them as GGUF files of llama.cpp's converter: see tests/golden/make_gguf_model_golden.py.
+inline std::filesystem::path golden_gguf_path(const std::string& name) {
+  return golden_model_path("").parent_path().parent_path() / "gguf_models" / (name + ".gguf");
+}
+
+inline std::vector<std::string> golden_gguf_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(golden_gguf_path("x").parent_path())) {
+    names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 /// A context that the model can have, of at most 160 tokens: more than two of its windows, if it has some.
 inline std::int64_t golden_model_context(const std::string& name) {
   const Checkpoint checkpoint = Checkpoint::open(golden_model_path(name));

@@ -188,13 +188,15 @@ void SlowStack::rotate_and_store(const Pass& pass, int index, SlowRows& qkv) {
   const std::int64_t head_dim = config_.head_dim;
   const std::int64_t queries = config_.heads * head_dim;
   const std::int64_t keys = config_.kv_heads * head_dim;
-  const QkNorm norms = config_.layer(index).qk_norm;
+  const LayerSpec& spec = config_.layer(index);
+  const QkNorm norms = spec.qk_norm;
   const RopeCache& rope = ropes_[config_.kind(index)];
-  const auto finish = [&](float* head, const std::vector<float>& norm, std::int64_t row) {
-    if (norms == QkNorm::PerHead)
-      rms_norm(head, norm.data(), config_.norm_eps, head_dim, InputForm::F32, head);
-    const std::int64_t position = pass.batch.positions[static_cast<std::size_t>(row)];
-    if (rope.dims() > 0) rope_rotate(head, rope.cos(position), rope.sin(position), rope.dims());
+  const auto finish = [&](float* head, const std::vector<float>& norm, std::int64_t position) {
+    for (const bool rotated : {false, true}) {
+      if (norms == QkNorm::PerHead && spec.norms_rotated == rotated)
+        rms_norm(head, norm.data(), config_.norm_eps, head_dim, InputForm::F32, head);
+      if (!rotated && rope.dims() > 0) rope_rotate(head, rope.cos(position), rope.sin(position), rope.dims());
+    }
   };
   for (std::int64_t r = 0; r < qkv.count; ++r) {
     float* const q = qkv.row(r);
@@ -204,10 +206,14 @@ void SlowStack::rotate_and_store(const Pass& pass, int index, SlowRows& qkv) {
     }
     const auto row = static_cast<int>(r);
     const KvLayerView view = device_.far_memory().follow(pass.layout.cache_of(row).layer(index), table_);
-    for (std::int64_t h = 0; h < config_.heads; ++h) finish(q + h * head_dim, weights.q_norm, r);
+    const std::int64_t position = pass.batch.positions[static_cast<std::size_t>(r)];
+    for (std::int64_t h = 0; h < config_.heads; ++h) {
+      finish(q + h * head_dim, weights.q_norm, position);
+      scale_row(q + h * head_dim, spec.query_growth.at(position), head_dim);
+    }
     for (int h = 0; h < config_.kv_heads; ++h) {
       float* const key = q + queries + h * head_dim;
-      finish(key, weights.k_norm, r);
+      finish(key, weights.k_norm, position);
       kv_store(view, h, pass.layout.slot(row), key, key + keys);
     }
   }

@@ -19,6 +19,22 @@ constexpr std::array<NamePair, 2> kNormsAfter = {{
     {"post_ffw_norm", "post_feedforward_layernorm"},
 }};
 
+constexpr std::array<NamePair, 3> kGlm4 = {{
+    {"post_attention_norm", "post_self_attn_layernorm"},
+    {"post_ffw_norm", "post_mlp_layernorm"},
+    {"ffn_up", "mlp.gate_up_proj"},
+}};
+
+constexpr std::array<NamePair, 2> kHunyuan = {{
+    {"attn_q_norm", "self_attn.query_layernorm"},
+    {"attn_k_norm", "self_attn.key_layernorm"},
+}};
+
+/// Of a model that has its norms before the blocks.
+constexpr std::array<NamePair, 1> kSecondNorm = {{
+    {"post_attention_norm", "post_attention_layernorm"},
+}};
+
 constexpr std::array<NamePair, 2> kFused = {{
     {"attn_qkv", "self_attn.qkv_proj"},
     {"ffn_up", "mlp.gate_up_proj"},
@@ -53,8 +69,11 @@ constexpr std::array<NamePair, 4> kMixtral = {{
 }};
 
 constexpr std::array kArchitectures = {
-    GgufArchitecture{
-        .name = "llama", .model_type = "llama", .model_class = "LlamaForCausalLM", .interleaved = true},
+    GgufArchitecture{.name = "llama",
+                     .model_type = "llama",
+                     .model_class = "LlamaForCausalLM",
+                     .interleaved = true,
+                     .mlp_bias = true},
     GgufArchitecture{.name = "llama",
                      .model_type = "mistral",
                      .model_class = "MistralForCausalLM",
@@ -103,11 +122,58 @@ constexpr std::array kArchitectures = {
                      .interleaved = true,
                      .windows = true,
                      .windows_opt_in = true,
-                     .windows_stated = true},
-    GgufArchitecture{
-        .name = "granite", .model_type = "granite", .model_class = "GraniteForCausalLM", .interleaved = true},
+                     .windows_stated = true,
+                     .mlp_bias = true},
+    GgufArchitecture{.name = "granite",
+                     .model_type = "granite",
+                     .model_class = "GraniteForCausalLM",
+                     .interleaved = true,
+                     .mlp_bias = true},
     GgufArchitecture{
         .name = "olmo2", .model_type = "olmo2", .model_class = "Olmo2ForCausalLM", .names = kNormsAfter},
+    GgufArchitecture{.name = "olmo2",
+                     .model_type = "olmo3",
+                     .model_class = "Olmo3ForCausalLM",
+                     .windows = true,
+                     .theta = 500000.0,
+                     .names = kNormsAfter},
+    GgufArchitecture{.name = "mistral3",
+                     .model_type = "mistral",
+                     .model_class = "MistralForCausalLM",
+                     .interleaved = true,
+                     .windows = true,
+                     .windows_stated = true},
+    GgufArchitecture{.name = "mistral3",
+                     .model_type = "ministral3",
+                     .model_class = "Ministral3ForCausalLM",
+                     .interleaved = true,
+                     .windows = true,
+                     .windows_stated = true,
+                     .query_growth = true},
+    GgufArchitecture{.name = "chatglm",
+                     .model_type = "glm",
+                     .model_class = "GlmForCausalLM",
+                     .rotary_share = true,
+                     .names = kFused},
+    GgufArchitecture{.name = "glm4",
+                     .model_type = "glm4",
+                     .model_class = "Glm4ForCausalLM",
+                     .rotary_share = true,
+                     .names = kGlm4},
+    GgufArchitecture{.name = "ernie4_5",
+                     .model_type = "ernie4_5",
+                     .model_class = "Ernie4_5ForCausalLM",
+                     .attention_bias = "use_bias"},
+    GgufArchitecture{.name = "hunyuan-dense",
+                     .model_type = "hunyuan_v1_dense",
+                     .model_class = "HunYuanDenseV1ForCausalLM",
+                     .names = kHunyuan},
+    GgufArchitecture{.name = "seed_oss",
+                     .model_type = "seed_oss",
+                     .model_class = "SeedOssForCausalLM",
+                     .output_bias = "attention_out_bias",
+                     .mlp_bias = true,
+                     .names = kSecondNorm},
     GgufArchitecture{.name = "qwen3moe",
                      .model_type = "qwen3_moe",
                      .model_class = "Qwen3MoeForCausalLM",
@@ -151,10 +217,11 @@ std::span<const GgufArchitecture> gguf_architectures() {
   return kArchitectures;
 }
 
-const GgufArchitecture* find_gguf_architecture(std::string_view name, bool experts, bool window) {
+const GgufArchitecture* find_gguf_architecture(std::string_view name, const GgufTraits& traits) {
   const GgufArchitecture* found = nullptr;
   const auto fit = [&](const GgufArchitecture& row) {  // experts are not to be left out
-    return (row.experts == experts ? 2 : 0) + (row.windows == window ? 1 : 0);
+    return (row.experts == traits.experts ? 4 : 0) + (row.query_growth == traits.query_growth ? 2 : 0) +
+           (row.windows == traits.window ? 1 : 0);
   };
   for (const GgufArchitecture& row : kArchitectures) {
     if (row.name == name && (found == nullptr || fit(row) > fit(*found))) found = &row;

@@ -25,15 +25,25 @@ struct GgufArchitecture {
   /// `query_pre_attn_scalar`, which files have no key for, is the head size, but the width of a head in the
   /// residual stream in the model of so many layers; 0: the family has none.
   int query_scalar_layers = 0;
-  bool qkv_bias_always = false;  ///< its biases have no key
+  bool qkv_bias_always = false;                        ///< its biases have no key
+  std::string_view attention_bias = "attention_bias";  ///< config.json's key of them
+  std::string_view output_bias = "";  ///< config.json's key of that of attention's output, where it has one
+  bool mlp_bias = false;              ///< `mlp_bias` is read
+  bool rotary_share = false;          ///< `partial_rotary_factor` is said even where it is 1
+  bool query_growth = false;          ///< reads `llama_4_scaling_beta` from attention.temperature_scale
   /// Layer names, GGUF's and Hugging Face's, where they differ from the usual ones.
   std::span<const std::pair<std::string_view, std::string_view>> names = {};
 };
 
+/// What a file has, where models of several families share an architecture.
+struct GgufTraits {
+  bool experts = false;       ///< "llama" is Mixtral then,
+  bool window = false;        ///< "llama" Mistral, "olmo2" OLMo 3,
+  bool query_growth = false;  ///< and "mistral3" Ministral 3, otherwise Mistral
+};
+
 std::span<const GgufArchitecture> gguf_architectures();
-/// By general.architecture; `experts`, `window`: the file has some, which for "llama" is another model
-/// (Mixtral, Mistral). nullptr for one whose models this project does not run.
-const GgufArchitecture* find_gguf_architecture(std::string_view name, bool experts = false,
-                                               bool window = false);
+/// By general.architecture. nullptr for one whose models this project does not run.
+const GgufArchitecture* find_gguf_architecture(std::string_view name, const GgufTraits& traits = {});
 
 }  // namespace augur

@@ -123,6 +123,16 @@ Json long_rope(const GgufFile& file, const Keys& keys, std::int64_t dims) {
   return scaling;
 }
 
+/// Ministral 3's queries grow by the rotation's original context, whatever scaling there is.
+void add_query_growth(const Keys& keys, Json& config) {
+  const auto beta = keys.find_float("attention.temperature_scale");
+  if (!beta || *beta == 0) return;
+  Json& scaling = config["rope_scaling"];
+  if (scaling.is_null()) scaling = {{"rope_type", "default"}};
+  scaling["llama_4_scaling_beta"] = *beta;
+  scaling["original_max_position_embeddings"] = keys.size("rope.scaling.original_context_length");
+}
+
 Json rope_scaling(const GgufFile& file, const GgufArchitecture& known, const Keys& keys, std::int64_t dims,
                   double theta) {
   const auto type = file.find_string(keys.full("rope.scaling.type"));
@@ -156,6 +166,9 @@ Json rope_scaling(const GgufFile& file, const GgufArchitecture& known, const Key
   }
   if (const auto value = keys.find_float("rope.scaling.attn_factor")) {
     yarn["attention_factor"] = *value * gguf_yarn_magnitude(factor);
+  } else if (const auto all = keys.find_float("rope.scaling.yarn_log_multiplier"); all && *all != 0) {
+    yarn["mscale"] = 1.0;
+    yarn["mscale_all_dim"] = *all;
   }
   if (const auto value = keys.find_float("rope.scaling.yarn_beta_fast")) yarn["beta_fast"] = *value;
   if (const auto value = keys.find_float("rope.scaling.yarn_beta_slow")) yarn["beta_slow"] = *value;
@@ -239,6 +252,19 @@ void add_scales(const GgufArchitecture& known, const Keys& keys, std::int64_t hi
   config["query_pre_attn_scalar"] = largest ? Json(hidden / heads) : config["head_dim"];
 }
 
+/// What the other architectures of llama.cpp's are for: positions of images, layers that draft.
+void refuse_extensions(const GgufFile& file, const Keys& keys) {
+  const std::string sections = keys.full("rope.dimension_sections");
+  for (const std::int64_t dims : file.find_ints(sections).value_or(std::vector<std::int64_t>())) {
+    if (dims != 0)
+      throw Error("{}: {}: other positions than text's are not supported", file.name(), sections);
+  }
+  const std::string drafting = keys.full("nextn_predict_layers");
+  if (file.find_int(drafting).value_or(0) != 0) {
+    throw Error("{}: {}: layers that draft are not supported for this architecture", file.name(), drafting);
+  }
+}
+
 void add_special_ids(const GgufFile& file, Json& config) {
   const Json ids = gguf_generation_config(file);
   for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id"}) {
@@ -276,8 +302,10 @@ std::vector<std::int64_t> listed_ends(const GgufFile& file) {
 
 const GgufArchitecture* gguf_architecture_of(const GgufFile& file) {
   const std::string& name = file.architecture();
-  return find_gguf_architecture(name, file.find_int(name + ".expert_count").value_or(0) > 0,
-                                file.find_int(name + ".attention.sliding_window").value_or(0) != 0);
+  return find_gguf_architecture(
+      name, {.experts = file.find_int(name + ".expert_count").value_or(0) > 0,
+             .window = file.find_int(name + ".attention.sliding_window").value_or(0) != 0,
+             .query_growth = file.find_float(name + ".attention.temperature_scale").value_or(0) != 0});
 }
 
 double gguf_yarn_magnitude(double factor) {
@@ -321,6 +349,7 @@ nlohmann::json gguf_config(const GgufFile& file) {
   add_special_ids(file, config);
   if (known == nullptr || file.tensor_infos().empty()) return config;
 
+  refuse_extensions(file, keys);
   const std::int64_t hidden = keys.size("embedding_length");
   const std::int64_t heads = keys.size("attention.head_count");
   const std::int64_t head_dim = keys.find_size("attention.key_length").value_or(hidden / heads);
@@ -344,19 +373,22 @@ nlohmann::json gguf_config(const GgufFile& file) {
   config["num_attention_heads"] = heads;
   config["num_key_value_heads"] = keys.find_size("attention.head_count_kv").value_or(heads);
   config["head_dim"] = head_dim;
-  if (rotated != head_dim) {
+  if (rotated != head_dim || known->rotary_share) {
     config["partial_rotary_factor"] = static_cast<double>(rotated) / static_cast<double>(head_dim);
   }
   config["rms_norm_eps"] = keys.number("attention.layer_norm_rms_epsilon");
   const auto theta = keys.find_float("rope.freq_base");
   config["rope_theta"] = theta.value_or(known->theta);
   config["rope_scaling"] = rope_scaling(file, *known, keys, rotated, config["rope_theta"].get<double>());
+  if (known->query_growth) add_query_growth(keys, config);
   config["max_position_embeddings"] = keys.size("context_length");
   config["tie_word_embeddings"] = file.find_tensor("output.weight") == nullptr;
-  if (!known->qkv_bias_always) {
-    config["attention_bias"] = file.find_tensor("blk.0.attn_q.bias") != nullptr;
-  }
-  if (known->interleaved) config["mlp_bias"] = file.find_tensor("blk.0.ffn_up.bias") != nullptr;
+  const auto says = [&](std::string_view key, const char* bias) {
+    config[std::string(key)] = file.find_tensor(bias) != nullptr;
+  };
+  if (!known->qkv_bias_always) says(known->attention_bias, "blk.0.attn_q.bias");
+  if (!known->output_bias.empty()) says(known->output_bias, "blk.0.attn_output.bias");
+  if (known->mlp_bias) says("mlp_bias", "blk.0.ffn_up.bias");
   if (known->experts) add_experts(*known, keys, config);
   if (known->windows) {
     add_windows(file, *known, keys, config);

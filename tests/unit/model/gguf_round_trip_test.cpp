@@ -33,8 +33,10 @@ class GgufRoundTrip : public testing::Test {
     };
     add("model.embed_tokens.weight", {512, 256});
     if (!config.value("tie_word_embeddings", false)) add("lm_head.weight", {512, 256});
-    if (config.value("attention_bias", false)) add("model.layers.0.self_attn.q_proj.bias", {256});
-    if (config.value("mlp_bias", false)) add("model.layers.0.mlp.up_proj.bias", {512});
+    const LayerSpec layer = ModelConfig::from_json(config, "config.json").layer(0);
+    if (layer.qkv_bias) add("model.layers.0.self_attn.q_proj.bias", {256});
+    if (layer.o_bias) add("model.layers.0.self_attn.o_proj.bias", {256});
+    if (layer.mlp_bias) add("model.layers.0.mlp.up_proj.bias", {512});
     SafetensorsWriter writer(folder_.path() / "model.safetensors", entries);
     for (const SafetensorsWriter::Entry& entry : entries) {
       std::int64_t count = 1;
@@ -63,7 +65,9 @@ class GgufRoundTrip : public testing::Test {
     const bool window = std::any_of(expected.kinds.begin(), expected.kinds.end(),
                                     [](const LayerSpec& kind) { return kind.window > 0; });
     expected.family = find_gguf_architecture(gguf_architecture(expected.family),
-                                             expected.layer(0).experts.count > 0, window)
+                                             {.experts = expected.layer(0).experts.count > 0,
+                                              .window = window,
+                                              .query_growth = expected.layer(0).query_growth.beta > 0})
                           ->model_type;
     EXPECT_EQ(read(gguf_of(from)), expected) << config;
   }
@@ -95,6 +99,7 @@ json model(std::string_view family) {
     if (experts == ExpertRule::Qwen) config["moe_intermediate_size"] = 128;
     if (find_family(family)->shared_expert) config["shared_expert_intermediate_size"] = 192;
   }
+  if (find_family(family)->query_growth) config["rope_scaling"] = nullptr;
   if (find_family(family)->query_scalar > 0) config["query_pre_attn_scalar"] = 64;
   return config;
 }
@@ -105,7 +110,8 @@ json with(json config, const char* key, json value) {
 }
 
 bool truncates(const Family& family) {
-  return find_gguf_architecture(gguf_architecture(family.name), family.experts != ExpertRule::None)
+  return find_gguf_architecture(gguf_architecture(family.name),
+                                {.experts = family.experts != ExpertRule::None})
       ->yarn_truncates;
 }
 
@@ -114,14 +120,17 @@ TEST_F(GgufRoundTrip, KeepsWhatEveryFamilySays) {
     const json plain = model(family.name);
     expect_the_same(plain);
     expect_the_same(with(plain, "tie_word_embeddings", true));
-    if (family.qkv_bias == BiasRule::Key) expect_the_same(with(plain, "attention_bias", true));
-    if (family.mlp_bias == BiasRule::Key) expect_the_same(with(plain, "mlp_bias", true));
+    for (const bool there : {false, true}) {
+      if (family.qkv_bias > BiasRule::Always) expect_the_same(with(plain, family.qkv_bias_key, there));
+      if (family.o_bias > BiasRule::Always) expect_the_same(with(plain, family.o_bias_key, there));
+      if (family.mlp_bias > BiasRule::Always) expect_the_same(with(plain, family.mlp_bias_key, there));
+    }
     if (family.window == WindowRule::Always || family.window == WindowRule::Pattern) {
       expect_the_same(with(plain, "sliding_window", 1024));
     }
     if (family.window == WindowRule::Pattern) {
       json windowed = with(with(plain, "sliding_window", 1024), "sliding_window_pattern", 2);
-      if (family.local_theta > 0) windowed["rope_local_base_freq"] = 777.0;
+      if (family.local_rotation) windowed["rope_local_base_freq"] = 777.0;
       if (family.caps) windowed["final_logit_softcapping"] = 25.0;
       expect_the_same(windowed);
     }
@@ -166,6 +175,36 @@ TEST_F(GgufRoundTrip, ATruncationThatReadersWouldNotAssumeIsRefused) {
                     {{"rope_type", "yarn"}, {"factor", 4.0}, {"truncate", !truncates(family)}}));
     EXPECT_THAT(testing_support::error_of([&] { gguf_of(from); }), testing::HasSubstr("rope_scaling"));
   }
+}
+
+TEST_F(GgufRoundTrip, KeepsHowWindowedLayersAndQueriesDiffer) {
+  const json yarn = {{"rope_type", "yarn"},
+                     {"factor", 8.0},
+                     {"original_max_position_embeddings", 512},
+                     {"attention_factor", 0.5 * (0.1 * std::log(8) + 1)}};
+  const json olmo = with(with(model("olmo3"), "num_hidden_layers", 5), "sliding_window", 64);
+  expect_the_same(with(olmo, "rope_scaling", yarn));
+  for (const char* type : {"yarn", "default"}) {
+    expect_the_same(with(model("ministral3"), "rope_parameters",
+                         {{"rope_type", type},
+                          {"factor", 8.0},
+                          {"original_max_position_embeddings", 512},
+                          {"mscale", 1.0},
+                          {"mscale_all_dim", 1.0},
+                          {"llama_4_scaling_beta", 0.125}}));
+  }
+  for (const double share : {0.25, 1.0}) {
+    for (const char* family : {"glm", "glm4"}) {
+      expect_the_same(with(model(family), "partial_rotary_factor", share));
+    }
+  }
+  const json alpha = {{"type", "dynamic"}, {"alpha", 50.0}, {"factor", 1.0}};
+  const Checkpoint hunyuan = folder(with(model("hunyuan_v1_dense"), "rope_scaling", alpha));
+  ModelConfig expected = read(hunyuan);
+  RopeConfig& rope = expected.kinds[0].rope;
+  EXPECT_EQ(rope.scaling, RopeConfig::Scaling::None);
+  rope.theta = static_cast<double>(static_cast<float>(rope.theta));
+  EXPECT_EQ(read(gguf_of(hunyuan)), expected);
 }
 
 /// llama.cpp takes rope.scaling.attn_factor as a factor to 1 + 0.1 ln(factor).

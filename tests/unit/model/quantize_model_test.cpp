@@ -124,27 +124,29 @@ TEST_F(QuantizeModel, ExpertsLieSideBySide) {
   }
 }
 
-/// The golden model of gpt-oss, with the vocabulary of stories260k: what rows of tokens it lacks are others'.
-void write_gpt_oss(const std::filesystem::path& folder) {
+/// A golden model with the vocabulary of stories260k: what rows of tokens it lacks are others'.
+void write_golden(const std::string& name, const std::filesystem::path& folder) {
   constexpr std::int64_t kVocab = 512;
-  std::filesystem::copy_file(stories_path() / "tokenizer.model", folder / "tokenizer.model");
-  const std::filesystem::path golden = testing_support::golden_model_path("gpt_oss_mxfp4");
+  std::filesystem::copy_file(stories_path() / "tokenizer.model", folder / "tokenizer.model",
+                             std::filesystem::copy_options::overwrite_existing);
+  const std::filesystem::path golden = testing_support::golden_model_path(name);
   nlohmann::json config = nlohmann::json::parse(std::ifstream(golden / "config.json"));
-  config.update({{"vocab_size", kVocab}, {"bos_token_id", 1}, {"eos_token_id", 2}});
+  nlohmann::json& text = config.contains("text_config") ? config["text_config"] : config;
+  text.update({{"vocab_size", kVocab}, {"bos_token_id", 1}, {"eos_token_id", 2}});
   std::ofstream(folder / "config.json") << config;
   const auto store = open_safetensors(golden / "model.safetensors");
   std::vector<SafetensorsWriter::Entry> entries;
-  const auto is_vocabulary = [](const std::string& name) {
-    return name.find("embed_tokens") != std::string::npos || name.find("lm_head") != std::string::npos;
+  const auto is_vocabulary = [](const std::string& tensor) {
+    return tensor.find("embed_tokens") != std::string::npos || tensor.find("lm_head") != std::string::npos;
   };
-  for (const auto& [name, tensor] : store->tensors()) {
+  for (const auto& [key, tensor] : store->tensors()) {
     Shape shape = tensor.shape;
-    if (is_vocabulary(name)) shape[0] = kVocab;
-    entries.push_back({.name = name, .dtype = tensor.dtype, .shape = shape});
+    if (is_vocabulary(key)) shape[0] = kVocab;
+    entries.push_back({.name = key, .dtype = tensor.dtype, .shape = shape});
   }
   SafetensorsWriter writer(folder / "model.safetensors", entries);
-  for (const auto& [name, tensor] : store->tensors()) {
-    if (!is_vocabulary(name)) {
+  for (const auto& [key, tensor] : store->tensors()) {
+    if (!is_vocabulary(key)) {
       writer.write(tensor.bytes);
       continue;
     }
@@ -155,9 +157,39 @@ void write_gpt_oss(const std::filesystem::path& folder) {
   writer.finish();
 }
 
+/// From a folder, and from the file again. What GGUF cannot say of a model is refused, by name.
+TEST_F(QuantizeModel, AFileOfEveryFamilyIsTheSameModel) {
+  const std::map<std::string, std::string> refused = {
+      {"dynamic_rope", "rope_scaling"},    {"smollm3", "no_rope_layers"},
+      {"gemma2", "query_pre_attn_scalar"}, {"gemma3", "query_pre_attn_scalar"},
+      {"qwen2_moe", "experts differ"},     {"qwen3_moe", "experts differ"}};
+  for (const std::string& name : testing_support::golden_model_names()) {
+    SCOPED_TRACE(name);
+    write_golden(name, folder_.path());
+    if (const auto known = refused.find(name); known != refused.end()) {
+      EXPECT_THAT(error_of([&] { write(folder_.path(), DType::F32); }), HasSubstr(known->second));
+      continue;
+    }
+    const std::vector<float> expected = log_probs(folder_.path(), WeightFormat::F32);
+    std::filesystem::path out = write(folder_.path(), DType::F32);
+    for (const char* from : {"folder", "file"}) {
+      const std::vector<float> found = log_probs(out, WeightFormat::F32);
+      ASSERT_EQ(found.size(), expected.size());
+      double worst = 0;  // the metadata are float32
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        worst = std::max(worst, std::abs(static_cast<double>(found[i]) - static_cast<double>(expected[i])));
+      }
+      EXPECT_LT(worst, 1e-4) << from;
+      const std::filesystem::path first = folder_.path() / "first.gguf";
+      std::filesystem::rename(out, first);
+      out = write(first, DType::F32);
+    }
+  }
+}
+
 /// Four bits and a power of two are exact, whatever scale they are written with.
 TEST_F(QuantizeModel, GptOssKeepsItsExpertsAndItsSinks) {
-  write_gpt_oss(folder_.path());
+  write_golden("gpt_oss_mxfp4", folder_.path());
   const std::vector<float> expected = log_probs(folder_.path(), WeightFormat::F32);
   for (const DType type : {DType::F32, DType::BF16, DType::MXFP4, DType::Q2_K}) {
     const std::filesystem::path out = write(folder_.path(), type);

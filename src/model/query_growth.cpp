@@ -1,0 +1,12 @@
+#include "base/elementary.h"
+#include "model/layer_spec.h"
+
+namespace augur {
+
+float QueryGrowth::at(std::int64_t position) const {
+  if (beta == 0 || position < step) return 1.0f;  // ln 1
+  const auto logarithm = static_cast<float>(elementary::log(1.0 + static_cast<double>(position / step)));
+  return 1.0f + static_cast<float>(beta) * logarithm;
+}
+
+}  // namespace augur
