@@ -73,7 +73,7 @@ DecodeBenchResult run_decode_bench(Model& model, const DecodeBenchOptions& optio
   result.weights = model.weight_types();
   result.context = options.context;
   result.weight_bytes = model.weight_bytes();
-  result.kv_bytes = std::int64_t{2} * config.layers * config.kv_heads * options.context *
+  result.kv_bytes = std::int64_t{2} * config.attention_layers() * config.kv_heads * options.context *
                     kv_slot_bytes(model.kv_type(), config.head_dim);
   result.read_gb_per_s = median(bandwidth);
   result.memory_limit_ms =

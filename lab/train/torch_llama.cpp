@@ -52,8 +52,9 @@ std::vector<RopeTable> rope_tables(const ModelConfig& c) {
 
 TorchLayer read_layer(const Reader& read, const ModelConfig& c, int index) {
   const LayerSpec& spec = c.layer(index);
-  if (spec.experts.count > 0 || spec.sinks) {
-    throw Error("layer {}: layers with experts or attention sinks run in the engine only", index);
+  if (spec.experts.count > 0 || spec.sinks || !spec.attends()) {
+    throw Error("layer {}: layers with experts, attention sinks or short convolutions run in the engine only",
+                index);
   }
   const TensorNames& names = find_family(c.family)->names;
   const std::string at = fmt::format(fmt::runtime(names.layer), index);
@@ -107,7 +108,8 @@ TorchLlama::TorchLlama(const Checkpoint& checkpoint, torch::Device device, Targe
   const Reader read(checkpoint.weights(), device);
   embedding_ = read.matrix("model.embed_tokens.weight", config_.vocab, config_.hidden);
   if (!config_.tied_embeddings) head_ = read.matrix("lm_head.weight", config_.vocab, config_.hidden);
-  norm_ = read.vector("model.norm.weight", config_.hidden) + static_cast<double>(config_.norm_offset);
+  norm_ = read.vector(std::string(find_family(config_.family)->names.final_norm), config_.hidden) +
+          static_cast<double>(config_.norm_offset);
   if (forward == TargetForward::Engine) {
     assert(device.is_cpu());
     engine_ = std::make_shared<EngineTarget>(checkpoint);

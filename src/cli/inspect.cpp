@@ -90,26 +90,28 @@ ordered_json describe_memory(const Checkpoint& checkpoint) {
   } catch (const Error&) {
     return nullptr;
   }
-  const auto kv_token = [&](DType type) {
-    return std::int64_t{2} * config.layers * config.kv_heads * kv_slot_bytes(type, config.head_dim);
-  };
-  const std::int64_t bf16 = kv_token(DType::BF16);
+  const std::int64_t attending = config.attention_layers();
   std::int64_t windowed = 0;  // layers
   std::int64_t window = 0;
   for (int i = 0; i < config.layers; ++i) {
     windowed += config.layer(i).window > 0 ? 1 : 0;
     window = std::max(window, config.layer(i).window);
   }
-  // The window may begin and end within pages.
-  const std::int64_t kept = std::min(config.max_context, window + 2 * kKvPageSlots);
-  const std::int64_t slots = (config.layers - windowed) * config.max_context + windowed * kept;
+  const auto kv_token = [&](DType type) {
+    return 2 * attending * config.kv_heads * kv_slot_bytes(type, config.head_dim);
+  };
+  const std::int64_t bf16 = kv_token(DType::BF16);
+  // What is seen may begin and end within pages.
+  const auto kept = [&](std::int64_t seen) { return std::min(config.max_context, seen + 2 * kKvPageSlots); };
+  const std::int64_t slots = (attending - windowed) * config.max_context + windowed * kept(window);
+  const std::int64_t rows = (config.layers - attending) * kept(config.conv().taps);
+  const std::int64_t state = rows * config.hidden * static_cast<std::int64_t>(sizeof(float));
   ordered_json q8_0;
   if (config.head_dim % 32 == 0) q8_0 = kv_token(DType::Q8_0);
-  return {{"weight_bytes", weights},
-          {"kv_bytes_per_token", {{"bf16", bf16}, {"q8_0", q8_0}}},
-          {"windowed_layers", windowed},
-          {"window", window},
-          {"kv_bytes_full_context", {{"bf16", bf16 / config.layers * slots}}}};
+  return {
+      {"weight_bytes", weights},     {"kv_bytes_per_token", {{"bf16", bf16}, {"q8_0", q8_0}}},
+      {"windowed_layers", windowed}, {"window", window},
+      {"state_bytes", state},        {"kv_bytes_full_context", {{"bf16", bf16 / attending * slots + state}}}};
 }
 
 /// The parts of a split GGUF file; null for another.

@@ -110,6 +110,35 @@ void RopeRotate(float* x, const float* cos, const float* sin, std::int64_t n) {
   });
 }
 
+void MulRow(const float* a, const float* b, std::int64_t n, float* out) {
+  Sweep(n, [&](auto d, std::int64_t i)
+               HWY_ATTR { hn::StoreU(hn::Mul(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, out + i); });
+}
+
+template <class T>
+HWY_INLINE void ConvolveTo(std::span<const float* const> rows, const float* weights, std::int64_t stride,
+                           const float* bias, const float* gate, std::int64_t n, T* out) {
+  Sweep(n, [&](auto d, std::int64_t i) HWY_ATTR {
+    auto sum = hn::Zero(d);
+    const float* weight = weights + i;
+    for (const float* row : rows) {
+      if (row != nullptr) sum = hn::Add(sum, hn::Mul(hn::LoadU(d, weight), hn::LoadU(d, row + i)));
+      weight += stride;
+    }
+    if (bias != nullptr) sum = hn::Add(sum, hn::LoadU(d, bias + i));
+    StoreAs(d, hn::Mul(sum, hn::LoadU(d, gate + i)), out + i);
+  });
+}
+
+void ConvolveRow(std::span<const float* const> rows, const float* weights, std::int64_t stride,
+                 const float* bias, const float* gate, std::int64_t n, InputForm form, void* out) {
+  if (form == InputForm::BF16) {
+    ConvolveTo(rows, weights, stride, bias, gate, n, static_cast<BF16*>(out));
+  } else {
+    ConvolveTo(rows, weights, stride, bias, gate, n, static_cast<float*>(out));
+  }
+}
+
 void AddRow(float* y, const float* x, std::int64_t n) {
   Sweep(n, [&](auto d, std::int64_t i)
                HWY_ATTR { hn::StoreU(hn::Add(hn::LoadU(d, y + i), hn::LoadU(d, x + i)), d, y + i); });
@@ -229,6 +258,8 @@ HWY_EXPORT(ToBf16);
 HWY_EXPORT(RopeRotate);
 HWY_EXPORT(GeluMulPanels);
 HWY_EXPORT(ClampedSwigluPanels);
+HWY_EXPORT(MulRow);
+HWY_EXPORT(ConvolveRow);
 HWY_EXPORT(AddRow);
 HWY_EXPORT(AddScaledRow);
 HWY_EXPORT(ScaleRow);
@@ -305,6 +336,14 @@ void add_row(float* y, const float* x, std::int64_t n) {
   HWY_DYNAMIC_DISPATCH(AddRow)(y, x, n);
 }
 
+void mul_row(const float* a, const float* b, std::int64_t n, float* out) {
+  HWY_DYNAMIC_DISPATCH(MulRow)(a, b, n, out);
+}
+void convolve_row(std::span<const float* const> rows, const float* weights, std::int64_t stride,
+                  const float* bias, const float* gate, std::int64_t n, InputForm form, void* out) {
+  assert(form == InputForm::F32 || form == InputForm::BF16);
+  HWY_DYNAMIC_DISPATCH(ConvolveRow)(rows, weights, stride, bias, gate, n, form, out);
+}
 void add_scaled_row(float* y, const float* x, float scale, std::int64_t n) {
   HWY_DYNAMIC_DISPATCH(AddScaledRow)(y, x, scale, n);
 }

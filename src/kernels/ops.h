@@ -46,6 +46,13 @@ void convert_row(const float* x, std::int64_t n, InputForm form, void* out);
 /// (x[i], x[i+n/2]) -> (x[i] c[i] - x[i+n/2] s[i], x[i+n/2] c[i] + x[i] s[i]).
 void rope_rotate(float* x, const float* cos, const float* sin, std::int64_t n);
 
+/// out[i] = a[i] * b[i].
+void mul_row(const float* a, const float* b, std::int64_t n, float* out);
+/// A short convolution by channel: out[i] = (sum over t of weights[t * stride + i] * rows[t][i] + bias[i]) *
+/// gate[i]. Rows that are null are left out; so is the bias.
+void convolve_row(std::span<const float* const> rows, const float* weights, std::int64_t stride,
+                  const float* bias, const float* gate, std::int64_t n, InputForm form, void* out);
+
 /// y[i] += x[i].
 void add_row(float* y, const float* x, std::int64_t n);
 /// y[i] += scale * x[i].

@@ -57,6 +57,9 @@ void BatchLayout::build(const TokenBatch& batch, const ModelConfig& config, DTyp
                         std::int64_t context, std::span<const BlockMask> block) {
   check_rows(batch, config, context);
   heads_ = config.heads;
+  attending_ = config.first_attention();
+  reach_ = std::max(0, config.conv().taps - 1);
+  before_.clear();
   max_position_ = *std::max_element(batch.positions.begin(), batch.positions.end());
   max_slots_ = 0;
   sequences_.clear();
@@ -91,7 +94,7 @@ void BatchLayout::build(const TokenBatch& batch, const ModelConfig& config, DTyp
   costs_.assign(1, 0);
   for (Sequence& sequence : sequences_) {
     constexpr std::int64_t kFixedCost = 64;  // of an item, in keys
-    sequence.items = attention_items(attention_call(sequence, 0));
+    sequence.items = attention_items(attention_call(sequence, attending_));
     costs_.push_back(costs_.back() + sequence.items * (sequence.slots + kFixedCost));
   }
 }
@@ -101,12 +104,16 @@ void BatchLayout::add_sequence(const TokenBatch& batch, const TokenBatch::Sequen
   const VisibleSlots prefix{.contiguous = base};
   earlier_.clear();
   earlier_gather_.clear();
+  before_earlier_.clear();
+  before_prefix_.clear();
+  for (std::int64_t i = reach_; i > 0; --i) before_prefix_.push_back(std::max<std::int64_t>(-1, base - i));
   for (int i = 0; i < sequence.earlier_rows; ++i) {
     const std::int32_t parent = sequence.earlier_parents[i];
     if (parent < -1 || parent >= i)
       throw Error("forward: earlier row {}: parent {} does not precede it", i, parent);
     const VisibleSlots from = parent == -1 ? prefix : earlier_[static_cast<std::size_t>(parent)];
     earlier_.push_back(see(base + i, from, earlier_gather_, earlier_gather_));
+    add_before(base + parent, parent, before_earlier_, before_earlier_);
   }
   Sequence entry{
       .cache = &sequence.kv->cache(), .first_row = sequence.first_row, .rows = sequence.rows, .base = base};
@@ -128,6 +135,11 @@ void BatchLayout::add_sequence(const TokenBatch& batch, const TokenBatch::Sequen
         in_batch     ? see(slot, visible_slots_[static_cast<std::size_t>(parent)], gather_, gather_)
         : in_earlier ? see(slot, earlier_[static_cast<std::size_t>(-2 - parent)], earlier_gather_, gather_)
                      : see(slot, prefix, gather_, gather_);
+    if (in_batch) {
+      add_before(slots_[static_cast<std::size_t>(parent)], parent, before_, before_);
+    } else {
+      add_before(base - 2 - parent, parent == -1 ? -1 : -2 - parent, before_earlier_, before_);
+    }
     entry.gathers = entry.gathers || seen.end > seen.begin;
     entry.slots = std::max(entry.slots, slot + 1);
     visible_slots_.push_back(seen);
@@ -149,6 +161,18 @@ BatchLayout::VisibleSlots BatchLayout::see(std::int64_t slot, const VisibleSlots
   list.push_back(static_cast<std::int32_t>(slot));
   seen.end = list.size();
   return seen;
+}
+
+void BatchLayout::add_before(std::int64_t slot, std::int64_t parent, const std::vector<std::int64_t>& parents,
+                             std::vector<std::int64_t>& list) const {
+  if (parent < 0) {
+    list.insert(list.end(), before_prefix_.begin(), before_prefix_.end());
+    return;
+  }
+  if (reach_ == 0) return;
+  for (std::int64_t i = 1; i < reach_; ++i)
+    list.push_back(parents[static_cast<std::size_t>(parent * reach_ + i)]);
+  list.push_back(slot);
 }
 
 BatchLayout::VisibleByRow& BatchLayout::clear_visible(std::size_t index) {

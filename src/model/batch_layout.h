@@ -39,6 +39,12 @@ class BatchLayout {
   const KvCache& cache_of(int row) const {
     return *sequences_[static_cast<std::size_t>(sequence_of_[static_cast<std::size_t>(row)])].cache;
   }
+  /// The slots of the tokens before a row, the nearest last, as many as the model's short convolutions see
+  /// (ShortConvSpec::taps - 1); -1 where the text has no more.
+  std::span<const std::int64_t> before(int row) const {
+    const auto reach = static_cast<std::size_t>(reach_);
+    return {before_.data() + static_cast<std::size_t>(row) * reach, reach};
+  }
   /// A sequence's attention in one layer: who sees what, but for the layer's window. Not the q and out
   /// pointers, nor what is done with the scores.
   AttentionCall attention_call(const Sequence& sequence, int layer) const;
@@ -68,11 +74,17 @@ class BatchLayout {
   void lay_out_block(std::span<const BlockMask> block, const ModelConfig& config);
   void see_block(const BlockMask& mask, VisibleByRow& out) const;
   VisibleByRow& clear_visible(std::size_t index);
+  /// Appends to `list` what comes before a row that follows the one in `slot`: row `parent` of `parents`; -1:
+  /// the prefix.
+  void add_before(std::int64_t slot, std::int64_t parent, const std::vector<std::int64_t>& parents,
+                  std::vector<std::int64_t>& list) const;
   /// Appends to `list` what a row in `slot` gathers, given what its parent sees (of `parent_list`).
   static VisibleSlots see(std::int64_t slot, const VisibleSlots& parent,
                           const std::vector<std::int32_t>& parent_list, std::vector<std::int32_t>& list);
 
   int heads_ = 0;
+  int attending_ = 0;  ///< a layer with attention
+  int reach_ = 0;      ///< of before()
   std::int64_t max_position_ = 0;
   std::int64_t max_slots_ = 0;
   std::vector<Sequence> sequences_;
@@ -85,6 +97,9 @@ class BatchLayout {
   std::vector<std::size_t> visible_in_;       ///< [layers] in a pass over blocks; empty: the first
   std::vector<VisibleSlots> earlier_;         ///< rows of earlier forwards of the sequence being added
   std::vector<std::int32_t> earlier_gather_;  ///< what they gather
+  std::vector<std::int64_t> before_;          ///< [rows, reach]
+  std::vector<std::int64_t> before_prefix_;   ///< [reach] likewise of a token that follows the prefix
+  std::vector<std::int64_t> before_earlier_;  ///< [earlier rows, reach]
 };
 
 }  // namespace augur

@@ -17,10 +17,28 @@ namespace {
 
 using Fields = JsonFields;
 
+/// LFM2 states the width of the feed-forward that a plain one with as many weights would have.
+std::int64_t read_adjusted_intermediate(const Fields& fields) {
+  const bool older = fields.has("block_ff_dim");
+  std::int64_t width = fields.require_int(older ? "block_ff_dim" : "intermediate_size", kMaxIntermediate);
+  if (!fields.flag("block_auto_adjust_ff_dim", true)) return width;
+  width = width * 2 / 3;
+  const auto multiplier = fields.find_number("block_ffn_dim_multiplier", kMinScale, kMaxScale);
+  if (!multiplier && fields.has("block_ffn_dim_multiplier")) return width;  // null
+  const double scaled = multiplier.value_or(1) * static_cast<double>(width);
+  const std::int64_t multiple = fields.find_int("block_multiple_of", kMaxIntermediate).value_or(256);
+  if (!(scaled >= 1 && scaled <= static_cast<double>(kMaxIntermediate - multiple))) {
+    fields.fail("block_ffn_dim_multiplier", fmt::format("{} of {} is no width", *multiplier, width));
+  }
+  return (static_cast<std::int64_t>(scaled) + multiple - 1) / multiple * multiple;
+}
+
 void read_shapes(const Fields& fields, const Family& family, ModelConfig& out) {
   out.layers = static_cast<int>(fields.require_int("num_hidden_layers", kMaxLayers));
   out.hidden = static_cast<int>(fields.require_int("hidden_size", kMaxHidden));
-  out.intermediate = static_cast<int>(fields.require_int(family.intermediate, kMaxIntermediate));
+  out.intermediate = static_cast<int>(family.adjusted_intermediate
+                                          ? read_adjusted_intermediate(fields)
+                                          : fields.require_int(family.intermediate, kMaxIntermediate));
   out.heads = static_cast<int>(fields.require_int("num_attention_heads", kMaxHeads));
   out.vocab = static_cast<std::int32_t>(fields.require_int("vocab_size", kMaxVocab));
 
@@ -46,7 +64,7 @@ void read_shapes(const Fields& fields, const Family& family, ModelConfig& out) {
     fields.fail("head_dim",
                 fmt::format("expected an even number up to {}, found {}", kMaxHeadDim, out.head_dim));
   }
-  out.norm_eps = static_cast<float>(fields.find_number("rms_norm_eps", 0, 1).value_or(family.default_eps));
+  out.norm_eps = static_cast<float>(fields.find_number(family.norm_eps, 0, 1).value_or(family.default_eps));
   out.norm_offset = family.norm_offset;
 }
 
@@ -131,7 +149,7 @@ ModelConfig head_shape(const ModelConfig& target) {
   shape.logit_cap = 0;
   LayerSpec layer;
   layer.rope = target.rope();
-  if (target.layer(0).qk_norm == QkNorm::PerHead) layer.qk_norm = QkNorm::PerHead;
+  if (target.layer(target.first_attention()).qk_norm == QkNorm::PerHead) layer.qk_norm = QkNorm::PerHead;
   shape.kinds = {layer};
   shape.kind_of.clear();
   return shape;
@@ -147,6 +165,24 @@ ExpertSpec ModelConfig::experts() const {
   const auto it =
       std::find_if(kinds.begin(), kinds.end(), [](const LayerSpec& kind) { return kind.experts.count > 0; });
   return it == kinds.end() ? ExpertSpec{} : it->experts;
+}
+
+ShortConvSpec ModelConfig::conv() const {
+  const auto it =
+      std::find_if(kinds.begin(), kinds.end(), [](const LayerSpec& kind) { return !kind.attends(); });
+  return it == kinds.end() ? ShortConvSpec{} : it->conv;
+}
+
+int ModelConfig::first_attention() const {
+  int index = 0;
+  while (!layer(index).attends()) ++index;
+  return index;
+}
+
+int ModelConfig::attention_layers() const {
+  int count = 0;
+  for (int i = 0; i < layers; ++i) count += layer(i).attends() ? 1 : 0;
+  return count;
 }
 
 ModelConfig ModelConfig::from_json(const nlohmann::json& config, const std::string& file) {
@@ -167,6 +203,7 @@ ModelConfig ModelConfig::from_json(const nlohmann::json& config, const std::stri
   read_shapes(fields, *family, result);
   read_scales(fields, *family, result);
   result.tied_embeddings = fields.flag("tie_word_embeddings", family->tied);
+  if (family->conv) result.tied_embeddings = fields.flag("tie_embedding", result.tied_embeddings);
   read_layers(fields, *family, result);
   return result;
 }

@@ -40,6 +40,11 @@ struct ModelConfig {
   const RopeConfig& rope() const;
   /// Of the layers that have any; count 0: none has. They are alike in all families.
   ExpertSpec experts() const;
+  /// Likewise.
+  ShortConvSpec conv() const;
+  /// The first layer with attention, of which there is one at least; how many there are.
+  int first_attention() const;
+  int attention_layers() const;
 
   /// From config.json. Error names `file` and the field for anything missing, absurd or unsupported.
   static ModelConfig from_json(const nlohmann::json& config, const std::string& file);

@@ -28,6 +28,18 @@ constexpr TensorNames kMixtralNames = {
     .expert_down = "w2",
 };
 
+constexpr TensorNames kLfm2Names = {
+    .final_norm = "model.embedding_norm.weight",
+    .attention_norm = "operator_norm.weight",
+    .o = "self_attn.out_proj",
+    .q_norm = "self_attn.q_layernorm.weight",
+    .k_norm = "self_attn.k_layernorm.weight",
+    .mlp_norm = "ffn_norm.weight",
+    .gate = "feed_forward.w1",
+    .up = "feed_forward.w3",
+    .down = "feed_forward.w2",
+};
+
 // Vicuna, SmolLM2 and DeepSeek-R1-Distill-Llama call themselves llama; DeepSeek-R1-Distill-Qwen qwen2.
 constexpr std::array kFamilies = {
     Family{
@@ -303,6 +315,21 @@ constexpr std::array kFamilies = {
         .sinks = true,
         .experts = ExpertRule::GptOss,
         .names = {.router = "mlp.router"},
+    },
+    // LFM2.5, too.
+    Family{
+        .name = "lfm2",
+        .gguf = "lfm2",
+        .default_context = 128000,
+        .default_kv_heads = 8,
+        .default_theta = 1e6,
+        .adjusted_intermediate = true,
+        .norm_eps = "norm_eps",
+        .default_eps = 1e-5,
+        .tied = true,
+        .qk_norm = QkNorm::PerHead,
+        .conv = true,
+        .names = kLfm2Names,
     },
 };
 

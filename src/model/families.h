@@ -36,6 +36,9 @@ struct TensorNames {
   std::string_view shared_up = "mlp.shared_expert.up_proj";
   std::string_view shared_down = "mlp.shared_expert.down_proj";
   std::string_view shared_scale = "mlp.shared_expert_gate.weight";
+  std::string_view conv_in = "conv.in_proj";  ///< the first product: b, c, x
+  std::string_view conv_taps = "conv.conv";   ///< [hidden, 1, taps]
+  std::string_view conv_out = "conv.out_proj";
 };
 
 /// How a family reads a bias: never there, always there, or said by a key of config.json.
@@ -73,8 +76,10 @@ struct Family {
       0;  ///< when the key is absent; 0: as many as heads. An explicit null means that, too
   int default_head_dim = 0;  ///< 0: hidden_size / num_attention_heads
   double default_theta = 10000.0;
-  double default_eps = 1e-6;                       ///< `rms_norm_eps`
+  double default_eps = 1e-6;                       ///< of the norms
   const char* intermediate = "intermediate_size";  ///< the key
+  bool adjusted_intermediate = false;              ///< reads LFM2's `block_…` keys in its place
+  const char* norm_eps = "rms_norm_eps";           ///< its key
   bool tied = false;                               ///< `tie_word_embeddings` where it is absent
 
   // The layer
@@ -112,6 +117,7 @@ struct Family {
   bool caps = false;            ///< reads those two
   bool root_embedding = false;  ///< embeddings are scaled by sqrt(hidden_size)
   bool multipliers = false;     ///< reads Granite's four: `embedding_multiplier` and so on
+  bool conv = false;            ///< `layer_types` or `full_attn_idxs` say which layers are short convolutions
   ExpertRule experts = ExpertRule::None;
   bool shared_expert = false;  ///< reads `shared_expert_intermediate_size`
   TensorNames names = {};

@@ -1,9 +1,11 @@
 #include "model/forward_pass.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 
 #include "base/elementary.h"
+#include "model/config_bounds.h"
 
 namespace augur {
 
@@ -70,6 +72,8 @@ class ForwardPass::Timer {
 //   (norm_whole_queries_..)  rows   qkv                               qkv
 //   rotate_and_store         heads  qkv                               qkv, new slots of the caches
 //   attend                   heads  qkv, caches                       attention_results
+//     or, in place of these  cols   qkv, caches                       new slots of the caches, for the same
+//       (convolve)                                                    thread; attention_results
 //   (output_input)           rows*  attention_results                 output_inputs
 //   output product           cols   attention_results, output_inputs  residual or block_results
 //   (norm, scale, addition)  rows   block_results                     residual
@@ -195,10 +199,50 @@ const void* ForwardPass::output_input(Team& team, int index) const {
   if (form != InputForm::Blocks8) return ws_.attention_results.row(form, 0);
   return prepare_rows(
       team, ws_,
-      {.into = ws_.output_inputs, .form = form, .width = std::int64_t{config_.heads} * config_.head_dim},
+      {.into = ws_.output_inputs, .form = form, .width = layers_[static_cast<std::size_t>(index)].o.k()},
       layout_.rows(), [&](std::int64_t r) {
         return static_cast<const float*>(ws_.attention_results.row(InputForm::F32, r));
       });
+}
+
+void ForwardPass::mix(Team& team, int index, Timer& timer) const {
+  const int rows = layout_.rows();
+  if (!config_.layer(index).attends()) {
+    convolve(team.split(config_.hidden, PackedMatrix::kPanel), index);
+    return timer.publish(team, ForwardProfile::Attention, ws_.attention_results, layout_ /* its caches */);
+  }
+  if (config_.layer(index).qk_norm == QkNorm::Whole) {
+    norm_whole_queries_and_keys(team.split(rows), index);
+    timer.publish(team, ForwardProfile::Rope, ws_.qkv);
+  }
+  rotate_and_store(team.split(std::int64_t{config_.heads + config_.kv_heads} * rows), index);
+  timer.publish(team, ForwardProfile::Rope, ws_.qkv, layout_ /* its caches */);
+  attend(team, index);
+  timer.publish(team, ForwardProfile::Attention, ws_.attention_results);
+}
+
+/// Channels do not meet, and parents come before their children: what a row sees of this pass its own thread
+/// has stored.
+void ForwardPass::convolve(Range columns, int index) const {
+  const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
+  const InputForm form = layer.o.input_form() == InputForm::BF16 ? InputForm::BF16 : InputForm::F32;
+  const std::int64_t hidden = config_.hidden;
+  std::array<const float*, kMaxTaps> seen;
+  for (int r = 0; r < layout_.rows(); ++r) {
+    const SlotRows slots = layout_.cache_of(r).rows(index);
+    const float* const b = ws_.qkv.floats(r) + columns.begin;
+    float* const own = slots.row(layout_.slot(r)) + columns.begin;
+    mul_row(b, b + 2 * hidden, columns.size(), own);
+    std::size_t count = 0;
+    for (const std::int64_t slot : layout_.before(r))
+      seen[count++] = slot < 0 ? nullptr : slots.row(slot) + columns.begin;
+    seen[count++] = own;
+    convolve_row(
+        {seen.data(), count}, layer.taps.data() + columns.begin, hidden,
+        layer.taps_bias.empty() ? nullptr : layer.taps_bias.data() + columns.begin, b + hidden,
+        columns.size(), form,
+        static_cast<std::byte*>(ws_.attention_results.row(form, r)) + row_bytes(form, columns.begin));
+  }
 }
 
 void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
@@ -224,14 +268,7 @@ void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
                       .bias = data_of(layer.qkv_bias)},
                      team.split(layer.qkv.panels()));
   timer.publish(team, ForwardProfile::Qkv, ws_.qkv);
-  if (config_.layer(index).qk_norm == QkNorm::Whole) {
-    norm_whole_queries_and_keys(team.split(rows), index);
-    timer.publish(team, ForwardProfile::Rope, ws_.qkv);
-  }
-  rotate_and_store(team.split(std::int64_t{config_.heads + config_.kv_heads} * rows), index);
-  timer.publish(team, ForwardProfile::Rope, ws_.qkv, layout_ /* its caches */);
-  attend(team, index);
-  timer.publish(team, ForwardProfile::Attention, ws_.attention_results);
+  mix(team, index, timer);
   multiply_into_residual(team,
                          {.product = {.name = ProductInput::Output,
                                       .layer = index,

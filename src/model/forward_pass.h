@@ -78,6 +78,9 @@ class ForwardPass {
   const void* attention_input(Team& team, int index) const;
   const void* output_input(Team& team, int index) const;
   void norm_whole_queries_and_keys(Range rows, int index) const;
+  /// What attention, or what stands in its place, makes of the first product: attention_results.
+  void mix(Team& team, int index, Timer& timer) const;
+  void convolve(Range columns, int index) const;
   void attention_block(Team& team, int index, Timer& timer) const;
   void mlp_block(Team& team, int index, Timer& timer) const;
   void expert_block(Team& team, int index, Timer& timer) const;

@@ -36,6 +36,11 @@ bool is_router(std::string_view gguf_name) {
   return gguf_name.find(".ffn_gate_inp") != std::string_view::npos;
 }
 
+/// Of a short convolution: a few numbers a channel.
+bool are_taps(std::string_view gguf_name) {
+  return gguf_name.ends_with(".shortconv.conv.weight");
+}
+
 bool is_vocabulary(std::string_view gguf_name) {
   return gguf_name == "token_embd.weight" || gguf_name == "output.weight";
 }
@@ -44,7 +49,7 @@ bool is_vocabulary(std::string_view gguf_name) {
 DType written_type(const StoredTensor& tensor, DType type, std::string_view name) {
   if (tensor.dtype == DType::Bool || tensor.dtype == DType::U8) return DType::I8;  // GGUF has neither
   if (is_integer(tensor.dtype)) return tensor.dtype;
-  if (tensor.shape.size() != 2 || is_router(name)) return DType::F32;
+  if (tensor.shape.size() != 2 || is_router(name) || are_taps(name)) return DType::F32;
   const std::int64_t row = tensor.shape.back();
   if (is_vocabulary(name) && has_few_bits(type)) type = fits(DType::Q6_K, row) ? DType::Q6_K : DType::Q8_0;
   if (fits(type, row)) return type;
@@ -150,6 +155,7 @@ void lay_out_folder(const Checkpoint& checkpoint, DType type, GgufLayout& layout
     GgufItem item{
         .name = gguf, .type = written_type(tensor, type, gguf), .shape = tensor.shape, .tensors = {&tensor}};
     if (name.ends_with("norm.weight")) item.offset = architecture.norm_offset;
+    if (are_taps(gguf) && item.shape.size() == 3) item.shape.erase(item.shape.begin() + 1);
     const std::int64_t rows = tensor.shape.empty() ? 0 : tensor.shape[0];
     if (interleaves && name.find(".self_attn.q_proj.") != std::string::npos) item.interleave = config.heads;
     if (interleaves && name.find(".self_attn.k_proj.") != std::string::npos)

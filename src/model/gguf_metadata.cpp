@@ -80,6 +80,7 @@ void check_rotations(const ModelConfig& config, const Family& family, const std:
   }
   for (int i = 0; i < config.layers; ++i) {
     const RopeConfig& rope = config.layer(i).rope;
+    if (!config.layer(i).attends()) continue;
     const bool rotates = family.rope_interval == 0 || (i + 1) % family.rope_interval != 0;
     if (rope.none == rotates) {
       throw Error("{}: no_rope_layers, no_rope_layer_interval: GGUF files cannot say that layer {} {}", file,
@@ -145,6 +146,17 @@ void add_layers(const std::string& prefix, const ModelConfig& config, const Gguf
              std::abs(layer.score_scale - 1 / std::sqrt(static_cast<float>(config.head_dim))) > 1e-7f) {
     throw Error("{}: query_pre_attn_scalar: GGUF files cannot say that it is not head_dim", file);
   }
+}
+
+void add_convolutions(const std::string& prefix, const ModelConfig& config, const std::string& file,
+                      GgufMetadata& out) {
+  if (config.conv().bias) throw Error("{}: conv_bias: GGUF files cannot say that there is one", file);
+  std::vector<std::int32_t> heads;
+  for (int i = 0; i < config.layers; ++i) heads.push_back(config.layer(i).attends() ? config.kv_heads : 0);
+  out.set(prefix + "attention.head_count_kv", std::span<const std::int32_t>(heads));
+  constexpr int kAny = 3;  // where no layer has any: readers want it
+  const int taps = config.conv().taps > 0 ? config.conv().taps : kAny;
+  out.set_u32(prefix + "shortconv.l_cache", static_cast<std::uint32_t>(taps));
 }
 
 /// Error where GGUF's readers would assume otherwise.
@@ -233,7 +245,11 @@ GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& conf
   size("block_count", config.layers);
   size("feed_forward_length", config.intermediate);
   size("attention.head_count", config.heads);
-  size("attention.head_count_kv", config.kv_heads);
+  if (known.conv) {
+    add_convolutions(prefix, config, file, out);
+  } else {
+    size("attention.head_count_kv", config.kv_heads);
+  }
   size("attention.key_length", config.head_dim);
   size("attention.value_length", config.head_dim);
   size("rope.dimension_count", config.rope().dims > 0 ? config.rope().dims : config.head_dim);

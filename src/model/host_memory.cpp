@@ -1,9 +1,9 @@
 #include <cstring>
 
 #include "base/buffer.h"
-#include "kernels/attention.h"
 #include "model/device_memory.h"
 #include "model/kv_cache.h"
+#include "model/slot_moves.h"
 
 namespace augur {
 
@@ -27,22 +27,20 @@ std::span<const std::byte> HostMemory::read(const std::byte* from, std::size_t b
 
 void HostMemory::move_slots(const KvCache& cache, std::int64_t base, std::span<const std::int32_t> path) {
   for (int layer = 0; layer < cache.shape().layers; ++layer) {
-    const KvLayerView view = cache.layer(layer);
-    for (std::size_t i = 0; i < path.size(); ++i) {
-      const auto to = static_cast<std::int64_t>(i);
-      if (path[i] != to) kv_move(view, base + path[i], base + to);
+    if (cache.keeps_rows(layer)) {
+      augur::move_slots(cache.rows(layer), base, path);
+    } else {
+      augur::move_slots(cache.layer(layer), base, path);
     }
   }
 }
 
 void HostMemory::clear_slots(const KvCache& cache, Range slots) {
-  const std::vector<float> zeros(static_cast<std::size_t>(cache.shape().head_dim));
   for (int layer = 0; layer < cache.shape().layers; ++layer) {
-    const KvLayerView view = cache.layer(layer);
-    for (int head = 0; head < cache.shape().kv_heads; ++head) {
-      for (std::int64_t slot = slots.begin; slot < slots.end; ++slot) {
-        kv_store(view, head, slot, zeros.data(), zeros.data());
-      }
+    if (cache.keeps_rows(layer)) {
+      augur::clear_slots(cache.rows(layer), slots);
+    } else {
+      augur::clear_slots(cache.layer(layer), slots);
     }
   }
 }

@@ -13,13 +13,14 @@ namespace {
 
 constexpr std::int64_t kMaxCapacity = std::int64_t{1} << 30;
 constexpr std::int64_t kMaxPageBytes = std::int64_t{1} << 36;
+constexpr std::int32_t kMaxRowFloats = 1 << 20;
 
 std::int64_t pages_for(std::int64_t slots) {
   return (slots + kKvPageSlots - 1) / kKvPageSlots;
 }
 
 /// Of K (and of V) of one layer of a page.
-std::int64_t layer_bytes(const KvCache::Shape& shape) {
+std::int64_t keys_bytes(const KvCache::Shape& shape) {
   return kKvPageSlots * shape.kv_heads * kv_slot_bytes(shape.type, shape.head_dim);
 }
 
@@ -31,7 +32,7 @@ void check(const KvCache::Shape& shape) {
   const auto plausible = [](int count) { return count >= 1 && count <= kMaxCount; };
   const bool valid = plausible(shape.layers) && plausible(shape.kv_heads) && plausible(shape.head_dim) &&
                      shape.head_dim % 2 == 0 && shape.capacity >= 1 && shape.capacity <= kMaxCapacity;
-  if (!valid || layer_bytes(shape) > kMaxPageBytes / shape.layers) {
+  if (!valid || keys_bytes(shape) > kMaxPageBytes / shape.layers) {
     throw Error("KV cache: {} layers of {} heads of {} for {} tokens is not a valid size", shape.layers,
                 shape.kv_heads, shape.head_dim, shape.capacity);
   }
@@ -42,28 +43,42 @@ void check(const KvCache::Shape& shape) {
     throw Error("KV cache: a window of {} over {} of {} layers", shape.window, shape.windowed.size(),
                 shape.layers);
   }
+  for (std::size_t i = 0; i < shape.row_floats.size(); ++i) {
+    const bool fits = std::ssize(shape.row_floats) == shape.layers && shape.row_floats[i] >= 0 &&
+                      shape.row_floats[i] <= kMaxRowFloats;
+    if (!fits || (shape.row_floats[i] > 0 && (shape.windowed.empty() || shape.windowed[i] == 0)))
+      throw Error("KV cache: rows of {} numbers in layer {} of {}", shape.row_floats[i], i, shape.layers);
+  }
   if (shape.type == DType::Q8_0 && shape.head_dim % 32 != 0) {
     throw Error("KV cache: heads of {} are not whole blocks of Q8_0 (multiples of 32)", shape.head_dim);
   }
 }
 
-int windowed_layers(const KvCache::Shape& shape) {
-  return static_cast<int>(std::count(shape.windowed.begin(), shape.windowed.end(), 1));
-}
-
-std::shared_ptr<KvPagePool> pool_of(const KvCache::Shape& shape, int layers,
-                                    const std::shared_ptr<DeviceMemory>& memory) {
-  return layers == 0 ? nullptr : std::make_shared<KvPagePool>(2 * layers * layer_bytes(shape), memory);
+std::shared_ptr<KvPagePool> pool_of(std::int64_t page_bytes, const std::shared_ptr<DeviceMemory>& memory) {
+  return page_bytes == 0 ? nullptr : std::make_shared<KvPagePool>(page_bytes, memory);
 }
 
 }  // namespace
 
+std::int64_t KvCache::layer_bytes(const Shape& shape, int index) {
+  const std::int64_t floats = row_floats(shape, index);
+  return floats > 0 ? kKvPageSlots * floats * static_cast<std::int64_t>(sizeof(float))
+                    : 2 * keys_bytes(shape);
+}
+
+std::int64_t KvCache::page_bytes(const Shape& shape, bool of_windowed) {
+  std::int64_t bytes = 0;
+  for (int i = 0; i < shape.layers; ++i) {
+    if (windowed(shape, i) == of_windowed) bytes += layer_bytes(shape, i);
+  }
+  return bytes;
+}
+
 KvCache::Pools KvCache::make_pools(const Shape& shape, std::shared_ptr<DeviceMemory> memory) {
   check(shape);
   if (memory == nullptr) memory = std::make_shared<HostMemory>();
-  const int windowed = windowed_layers(shape);
-  return {.whole = pool_of(shape, shape.layers - windowed, memory),
-          .windowed = pool_of(shape, windowed, memory)};
+  return {.whole = pool_of(page_bytes(shape, false), memory),
+          .windowed = pool_of(page_bytes(shape, true), memory)};
 }
 
 KvCache::KvCache(const Shape& shape, const Pools& pools)
@@ -71,12 +86,13 @@ KvCache::KvCache(const Shape& shape, const Pools& pools)
       whole_(pools.whole, pages_for(shape.capacity)),
       windowed_(pools.windowed, pages_for(shape.capacity)) {
   check(shape);
-  std::int32_t next[2] = {0, 0};
+  std::int64_t next[2] = {0, 0};
   for (int i = 0; i < shape.layers; ++i) {
-    const bool windowed = !shape.windowed.empty() && shape.windowed[static_cast<std::size_t>(i)] == 1;
-    place_.push_back(next[windowed ? 1 : 0]++);
+    std::int64_t& end = next[windowed(shape, i) ? 1 : 0];
+    offset_.push_back(end);
+    end += layer_bytes(shape, i);
   }
-  assert(page_bytes() == 2 * shape.layers * layer_bytes(shape));
+  assert(page_bytes() == next[0] + next[1]);
 }
 
 std::int64_t KvCache::page_bytes() const {
@@ -96,21 +112,26 @@ void KvCache::set_length(std::int64_t length) {
 }
 
 KvLayerView KvCache::layer(int index) const {
-  assert(index >= 0 && index < shape_.layers);
-  const auto at = static_cast<std::size_t>(index);
-  const bool windowed = !shape_.windowed.empty() && shape_.windowed[at] == 1;
-  const KvPages& pages = windowed ? windowed_ : whole_;
-  const std::int64_t place = place_[at];
-  const std::int64_t part = layer_bytes(shape_);
+  assert(index >= 0 && index < shape_.layers && !keeps_rows(index));
+  const KvPages& pages = pages_of(index);
+  const std::int64_t offset = offset_[static_cast<std::size_t>(index)];
   return {
       .type = shape_.type,
       .pages = pages.table().data(),
       .page_count = pages.count(),
-      .k = 2 * place * part,
-      .v = (2 * place + 1) * part,
+      .k = offset,
+      .v = offset + keys_bytes(shape_),
       .kv_heads = shape_.kv_heads,
       .head_dim = shape_.head_dim,
   };
+}
+
+SlotRows KvCache::rows(int index) const {
+  assert(index >= 0 && index < shape_.layers && keeps_rows(index));
+  return {.pages = pages_of(index).table().data(),
+          .page_count = pages_of(index).count(),
+          .offset = offset_[static_cast<std::size_t>(index)],
+          .floats = row_floats(shape_, index)};
 }
 
 KvTxn KvCache::reserve(std::int64_t rows) {

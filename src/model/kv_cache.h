@@ -13,11 +13,25 @@ namespace augur {
 
 class KvTxn;
 
-/// Keys and values of one sequence, all layers. Slots [0, length()) are committed, in logical order. New ones
-/// come by a KvTxn, or by share() from a cache that has them; truncate() drops some. One thread at a time.
-/// Memory follows use, page by page; caches that begin with the same text can share its pages, and whoever is
-/// to write to a shared page writes to a copy of it. A copy of a cache shares all pages. Not to be moved or
-/// copied while a KvTxn is open.
+/// Rows of float32, one a slot, that a layer keeps in place of keys and values: addresses of the cache's
+/// memory.
+struct SlotRows {
+  std::byte* const* pages = nullptr;  ///< [page_count] null where one was given back
+  std::int64_t page_count = 0;
+  std::int64_t offset = 0;  ///< bytes from a page's beginning
+  std::int64_t floats = 0;  ///< of a row
+
+  /// Of a page that is there.
+  float* row(std::int64_t slot) const {
+    return reinterpret_cast<float*>(pages[slot / kKvPageSlots] + offset) + slot % kKvPageSlots * floats;
+  }
+};
+
+/// What a sequence leaves in all layers: keys and values, or a row (SlotRows) where a layer has no attention.
+/// Slots [0, length()) are committed, in logical order. New ones come by a KvTxn, or by share() from a cache
+/// that has them; truncate() drops some. One thread at a time. Memory follows use, page by page; caches that
+/// begin with the same text can share its pages, and whoever is to write to a shared page writes to a copy of
+/// it. A copy of a cache shares all pages. Not to be moved or copied while a KvTxn is open.
 ///
 /// Layers that see a sliding window have pages of their own, which are given back a page behind the last one
 /// that a next token sees: they hold the window, the rows in flight, and two pages at most beside them.
@@ -31,6 +45,9 @@ class KvCache {
     DType type = DType::BF16;   ///< BF16, F32, or Q8_0 (head_dim a multiple of 32)
     /// [layers] 1: the layer sees the last `window` slots only; empty: none does.
     std::vector<std::uint8_t> windowed = {};
+    /// [layers] float32 of a slot's row in a layer that keeps rows, which is one with a window; 0: the layer
+    /// keeps keys and values. Empty: all do.
+    std::vector<std::int32_t> row_floats = {};
     std::int64_t window = 0;  ///< the largest of them; 0: all layers see everything
   };
   /// Where pages come from; null where there are no layers of the kind.
@@ -55,6 +72,9 @@ class KvCache {
   /// Where a layer's slots lie, for those that may follow addresses of memory(). Valid until the next
   /// reserve(), truncate() or share().
   KvLayerView layer(int index) const;
+  /// Likewise of a layer that keeps rows.
+  SlotRows rows(int index) const;
+  bool keeps_rows(int index) const { return row_floats(shape_, index) > 0; }
   /// Calls call(address, bytes) for every page that it holds, shared ones included: addresses of memory().
   template <class Call>
   void for_pages(const Call& call) const {
@@ -93,6 +113,16 @@ class KvCache {
 
  private:
   friend class KvTxn;
+  static std::int32_t row_floats(const Shape& shape, int index) {
+    return shape.row_floats.empty() ? 0 : shape.row_floats[static_cast<std::size_t>(index)];
+  }
+  static bool windowed(const Shape& shape, int index) {
+    return !shape.windowed.empty() && shape.windowed[static_cast<std::size_t>(index)] == 1;
+  }
+  /// Of a page, by whether the layer has a window.
+  static std::int64_t layer_bytes(const Shape& shape, int index);
+  static std::int64_t page_bytes(const Shape& shape, bool windowed);
+  const KvPages& pages_of(int index) const { return windowed(shape_, index) ? windowed_ : whole_; }
   /// The first slot that a token behind `length` of them sees in a windowed layer.
   std::int64_t first_seen(std::int64_t length) const {
     return std::max<std::int64_t>(0, length + 1 - shape_.window);
@@ -100,7 +130,7 @@ class KvCache {
   void set_length(std::int64_t length);
 
   Shape shape_;
-  std::vector<std::int32_t> place_;  ///< [layers] among those of its kind
+  std::vector<std::int64_t> offset_;  ///< [layers] of a page, in bytes
   std::int64_t length_ = 0;
   bool open_ = false;
   KvPages whole_, windowed_;

@@ -1,5 +1,6 @@
 #include "model/layer_reader.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -29,6 +30,7 @@ LayerReader::LayerReader(const JsonFields& fields, const Family& family, const M
   read_common();
   read_activation();
   read_scores();
+  read_convolutions();
   read_windows();
   read_rotations(max_positions);
   read_experts();
@@ -37,6 +39,12 @@ LayerReader::LayerReader(const JsonFields& fields, const Family& family, const M
 LayerSpec LayerReader::layer(int index) const {
   const auto i = static_cast<std::size_t>(index);
   LayerSpec layer = common_;
+  if (convolves_[i]) {
+    layer.conv = conv_;
+    layer.qk_norm = QkNorm::None;
+    layer.rope = {.none = true};
+    return layer;
+  }
   layer.window = windowed_[i] ? window_ : 0;
   layer.rope = windowed_[i] ? window_rope_ : full_rope_;
   if (!rotates_[i]) layer.rope = {.none = true};
@@ -142,9 +150,10 @@ void LayerReader::read_windows() {
     fields_.fail("layer_types", fmt::format("expected a list of {}", layers));
   }
   for (const nlohmann::json& type : *types) {
-    if (type != "full_attention" && type != "sliding_attention" && type != "attention") {
-      fields_.fail("layer_types",
-                   fmt::format("{} is not supported (full_attention, sliding_attention)", type.dump()));
+    const bool conv = family_.conv && type == "conv";
+    if (!conv && type != "full_attention" && type != "sliding_attention" && type != "attention") {
+      fields_.fail("layer_types", fmt::format("{} is not supported (full_attention, {})", type.dump(),
+                                              family_.conv ? "conv" : "sliding_attention"));
     }
     if (type == "sliding_attention" && family_.window == WindowRule::Never) {
       fields_.fail("layer_types", "sliding_attention is not supported for this model_type");
@@ -198,6 +207,30 @@ void LayerReader::read_rotations(std::int64_t max_positions) {
       fields_.fail("no_rope_layers", fmt::format("expected 0 or 1, found {}", (*list)[i].dump()));
     }
   }
+}
+
+void LayerReader::read_convolutions() {
+  const auto layers = static_cast<std::size_t>(shapes_.layers);
+  convolves_.assign(layers, false);
+  if (!family_.conv) return;
+  conv_.taps = static_cast<int>(fields_.find_int("conv_L_cache", kMaxTaps, 2).value_or(3));
+  conv_.bias = fields_.flag("conv_bias");
+  const char* key = "layer_types";
+  if (const nlohmann::json* types = fields_.find(key)) {  // whose kinds read_windows() checks
+    for (std::size_t i = 0; types->is_array() && i < std::min(layers, types->size()); ++i)
+      convolves_[i] = (*types)[i] == "conv";
+  } else if (const nlohmann::json* attention = fields_.find("full_attn_idxs")) {
+    key = "full_attn_idxs";
+    if (!attention->is_array()) fields_.fail(key, "expected a list of layers");
+    convolves_.assign(layers, true);
+    for (const nlohmann::json& layer : *attention) {
+      if (!layer.is_number_integer() || layer < 0 || layer >= layers)
+        fields_.fail(key, fmt::format("{} is no layer of {}", layer.dump(), layers));
+      convolves_[layer.get<std::size_t>()] = false;
+    }
+  }
+  if (std::find(convolves_.begin(), convolves_.end(), false) == convolves_.end())
+    fields_.fail(key, "expected a layer with attention");
 }
 
 void LayerReader::read_experts() {

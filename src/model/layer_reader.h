@@ -31,6 +31,7 @@ class LayerReader {
   std::vector<bool> windowed_by_rule() const;
   void read_rotations(std::int64_t max_positions);
   void read_experts();
+  void read_convolutions();
 
   const JsonFields& fields_;
   const Family& family_;
@@ -42,6 +43,8 @@ class LayerReader {
   RopeConfig full_rope_, window_rope_;
   std::vector<bool> has_experts_;  ///< [layers]
   ExpertSpec experts_;
+  std::vector<bool> convolves_;  ///< [layers]
+  ShortConvSpec conv_;
 };
 
 }  // namespace augur

@@ -80,6 +80,16 @@ struct ExpertSpec {
   friend bool operator==(const ExpertSpec&, const ExpertSpec&) = default;
 };
 
+/// A short convolution, which a layer may have in attention's place (LFM2). Of what the block reads its first
+/// product gives rows b, c and x of [hidden]; the block adds out(c * conv(b * x)), where conv sums over the
+/// last few tokens, by channel. Their b * x is all that a text leaves in the layer.
+struct ShortConvSpec {
+  int taps = 0;       ///< tokens that are summed over, a row's own included; 0: the layer has attention
+  bool bias = false;  ///< of both products and of the sum
+
+  friend bool operator==(const ShortConvSpec&, const ShortConvSpec&) = default;
+};
+
 /// What one decoder layer computes: all that the forward passes (the engine's, and the trainers') know about
 /// a family. Shapes that all layers share are in ModelConfig. The defaults are Llama's layer.
 struct LayerSpec {
@@ -97,12 +107,18 @@ struct LayerSpec {
   float score_cap = 0.0f;    ///< > 0: cap * tanh(score / cap)
   bool sinks = false;        ///< a learned score per head that takes a share and adds nothing
 
+  ShortConvSpec conv;  ///< in place of attention
+
   // Feed-forward
   Activation activation = Activation::Silu;
   bool mlp_bias = false;
   ExpertSpec experts;
 
   float residual_scale = 1.0f;  ///< of what both blocks add to the residual stream
+
+  bool attends() const { return conv.taps == 0; }
+  /// The last so many tokens are all that a token sees, itself included; 0: it sees all.
+  std::int64_t sight() const { return attends() ? window : conv.taps; }
 
   friend bool operator==(const LayerSpec&, const LayerSpec&) = default;
 };

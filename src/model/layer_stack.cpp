@@ -59,10 +59,13 @@ KvCache LayerStack::make_cache(std::int64_t capacity) const {
                        .capacity = capacity > 0 ? capacity : context_,
                        .type = kv_type_};
   for (int i = 0; i < config_.layers; ++i) {
-    shape.windowed.push_back(config_.layer(i).window > 0 ? 1 : 0);
-    shape.window = std::max(shape.window, config_.layer(i).window);
+    const LayerSpec& layer = config_.layer(i);
+    shape.windowed.push_back(layer.sight() > 0 ? 1 : 0);
+    shape.window = std::max(shape.window, layer.sight());
+    shape.row_floats.push_back(layer.attends() ? 0 : config_.hidden);
   }
   if (shape.window == 0) shape.windowed.clear();
+  if (config_.conv().taps == 0) shape.row_floats.clear();
   if (!pages_.whole && !pages_.windowed) pages_ = KvCache::make_pools(shape, device_.memory());
   return KvCache(shape, pages_);
 }

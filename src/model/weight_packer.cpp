@@ -102,6 +102,17 @@ void WeightPacker::vector(std::vector<float>& target, const std::string& name, s
   source_.open(name, {n})(0, 1, target.data());
 }
 
+void WeightPacker::taps(std::vector<float>& target, const std::string& name, std::int64_t channels,
+                        std::int64_t taps) {
+  std::vector<float> by_channel(static_cast<std::size_t>(channels * taps));
+  source_.open(name, {channels, 1, taps})(0, channels, by_channel.data());
+  target.resize(by_channel.size());
+  for (std::int64_t c = 0; c < channels; ++c) {
+    for (std::int64_t t = 0; t < taps; ++t)
+      target[static_cast<std::size_t>(t * channels + c)] = by_channel[static_cast<std::size_t>(c * taps + t)];
+  }
+}
+
 void WeightPacker::norm(std::vector<float>& target, const std::string& name, std::int64_t n, float offset) {
   vector(target, name, n);
   for (float& weight : target) weight += offset;
@@ -213,34 +224,26 @@ void pack_experts(WeightPacker& packer, const ModelConfig& config, const ExpertS
   }
 }
 
-void pack_layer(WeightPacker& packer, const ModelConfig& config, int index, const std::string& prefix,
-                LayerWeights& layer, const LayerForm& form) {
-  const LayerSpec& spec = config.layer(index);
+namespace {
+
+std::vector<float> zeros(std::int64_t n) {
+  return std::vector<float>(static_cast<std::size_t>(round_to_panel(n)));
+}
+
+/// `inputs`: what the q, k, v products read.
+void pack_attention(WeightPacker& packer, const ModelConfig& config, const LayerSpec& spec,
+                    const std::string& prefix, LayerWeights& layer, std::int64_t inputs) {
   const TensorNames& names = find_family(config.family)->names;
   const std::int64_t hidden = config.hidden;
-  const std::int64_t inputs = form.attention_inputs > 0 ? form.attention_inputs : hidden;
   const std::int64_t head_dim = config.head_dim;
   const std::int64_t q_rows = config.heads * head_dim;
   const std::int64_t kv_rows = config.kv_heads * head_dim;
-  const std::int64_t intermediate = config.intermediate;
   const auto at = [&](std::string_view name, std::string_view suffix = "") {
     return fmt::format("{}{}{}", prefix, name, suffix);
   };
-  const auto zeros = [](std::int64_t n) {
-    return std::vector<float>(static_cast<std::size_t>(round_to_panel(n)));
-  };
-
   const auto norm = [&](std::vector<float>& target, std::string_view name, std::int64_t n) {
     packer.norm(target, at(name), n, config.norm_offset);
   };
-  if (spec.norms != NormPlace::After) {
-    if (form.attention_norm) norm(layer.attention_norm, names.attention_norm, hidden);
-    norm(layer.mlp_norm, names.mlp_norm, hidden);
-  }
-  if (spec.norms != NormPlace::Before) {
-    norm(layer.attention_after_norm, names.attention_after_norm, hidden);
-    norm(layer.mlp_after_norm, names.mlp_after_norm, hidden);
-  }
   if (spec.qk_norm != QkNorm::None) {
     const bool whole = spec.qk_norm == QkNorm::Whole;
     norm(layer.q_norm, names.q_norm, whole ? q_rows : head_dim);
@@ -263,6 +266,56 @@ void pack_layer(WeightPacker& packer, const ModelConfig& config, int index, cons
   if (spec.o_bias) {
     layer.o_bias = zeros(hidden);
     packer.bias(layer.o_bias, at(names.o, ".bias"), hidden);
+  }
+}
+
+void pack_convolution(WeightPacker& packer, const ModelConfig& config, const LayerSpec& spec,
+                      const std::string& prefix, LayerWeights& layer) {
+  const TensorNames& names = find_family(config.family)->names;
+  const std::int64_t hidden = config.hidden;
+  const auto at = [&](std::string_view name, std::string_view suffix) {
+    return fmt::format("{}{}{}", prefix, name, suffix);
+  };
+  const MatrixPiece in[] = {{at(names.conv_in, ".weight"), 3 * hidden}};
+  packer.fused(layer.qkv, in, hidden);
+  packer.matrix(layer.o, at(names.conv_out, ".weight"), hidden, hidden);
+  packer.reserve(layer.o, hidden, hidden);
+  packer.taps(layer.taps, at(names.conv_taps, ".weight"), hidden, spec.conv.taps);
+  if (!spec.conv.bias) return;
+  layer.qkv_bias = zeros(3 * hidden);
+  layer.o_bias = zeros(hidden);
+  packer.bias(layer.qkv_bias, at(names.conv_in, ".bias"), 3 * hidden);
+  packer.bias(layer.o_bias, at(names.conv_out, ".bias"), hidden);
+  packer.vector(layer.taps_bias, at(names.conv_taps, ".bias"), hidden);
+}
+
+}  // namespace
+
+void pack_layer(WeightPacker& packer, const ModelConfig& config, int index, const std::string& prefix,
+                LayerWeights& layer, const LayerForm& form) {
+  const LayerSpec& spec = config.layer(index);
+  const TensorNames& names = find_family(config.family)->names;
+  const std::int64_t hidden = config.hidden;
+  const std::int64_t inputs = form.attention_inputs > 0 ? form.attention_inputs : hidden;
+  const std::int64_t intermediate = config.intermediate;
+  const auto at = [&](std::string_view name, std::string_view suffix = "") {
+    return fmt::format("{}{}{}", prefix, name, suffix);
+  };
+  const auto norm = [&](std::vector<float>& target, std::string_view name, std::int64_t n) {
+    packer.norm(target, at(name), n, config.norm_offset);
+  };
+  if (spec.norms != NormPlace::After) {
+    if (form.attention_norm) norm(layer.attention_norm, names.attention_norm, hidden);
+    norm(layer.mlp_norm, names.mlp_norm, hidden);
+  }
+  if (spec.norms != NormPlace::Before) {
+    norm(layer.attention_after_norm, names.attention_after_norm, hidden);
+    norm(layer.mlp_after_norm, names.mlp_after_norm, hidden);
+  }
+  if (spec.attends()) {
+    pack_attention(packer, config, spec, prefix, layer, inputs);
+  } else {
+    pack_convolution(packer, config, spec, prefix, layer);
   }
   if (spec.experts.count > 0) return pack_experts(packer, config, spec.experts, prefix, layer);
   packer.matrix(layer.gate_up, at(names.gate, ".weight"), intermediate, hidden, kGatePanels);

@@ -49,6 +49,8 @@ class WeightPacker {
               const RowMap& map = {});
   /// A vector, read at once.
   void vector(std::vector<float>& target, const std::string& name, std::int64_t n);
+  /// Those of a short convolution, stored as [channels, 1, taps], as [taps, channels], likewise.
+  void taps(std::vector<float>& target, const std::string& name, std::int64_t channels, std::int64_t taps);
   /// The weights of a norm, likewise.
   void norm(std::vector<float>& target, const std::string& name, std::int64_t n, float offset);
   /// A bias, mapped as the rows of its matrix are; `target` has its size already.

@@ -31,8 +31,9 @@ struct LayerWeights {
   /// By LayerSpec::qk_norm: [head_dim], or [heads * head_dim] and [kv_heads * head_dim], or empty.
   std::vector<float> q_norm, k_norm;
   std::vector<float> sinks;  ///< [heads], or empty
-  FusedMatrix qkv;           ///< rows: all query heads, all key heads, all value heads
+  FusedMatrix qkv;  ///< rows: all query heads, all key heads, all value heads; or a convolution's b, c, x
   PackedMatrix o;
+  std::vector<float> taps, taps_bias;  ///< [taps, hidden] and [hidden] of a short convolution, or empty
   /// Panels of 16 rows, alternately of gate and of up: whoever computes a pair of panels can apply the
   /// activation to it. Gate and up are padded to whole panels.
   PackedMatrix gate_up;

@@ -14,6 +14,17 @@ constexpr std::int64_t pair_width(std::int64_t intermediate) {
 std::int64_t intermediate_width(const ModelConfig& config) {
   return std::max(config.intermediate, config.experts().shared);
 }
+/// Of what a layer's first product gives.
+std::int64_t mixed_width(const ModelConfig& config) {
+  const std::int64_t heads = std::int64_t{config.heads + 2 * config.kv_heads} * config.head_dim;
+  return config.conv().taps > 0 ? std::max<std::int64_t>(heads, 3 * config.hidden) : heads;
+}
+
+/// Of what its output product reads.
+std::int64_t output_width(const ModelConfig& config) {
+  const std::int64_t heads = std::int64_t{config.heads} * config.head_dim;
+  return config.conv().taps > 0 ? std::max<std::int64_t>(heads, config.hidden) : heads;
+}
 }  // namespace
 
 Workspace::Workspace(const ModelConfig& config, int thread_count, std::int64_t given_width)
@@ -25,9 +36,9 @@ Workspace::Workspace(const ModelConfig& config, int thread_count, std::int64_t g
       block_results(InputForm::F32, config.hidden, kResultGrain),
       block_inputs(config.hidden),
       given_inputs(given_width),
-      qkv(InputForm::F32, std::int64_t{config.heads + 2 * config.kv_heads} * config.head_dim, kResultGrain),
-      attention_results(std::int64_t{config.heads} * config.head_dim),
-      output_inputs(std::int64_t{config.heads} * config.head_dim),
+      qkv(InputForm::F32, mixed_width(config), kResultGrain),
+      attention_results(output_width(config)),
+      output_inputs(output_width(config)),
       gate_up(InputForm::F32, pair_width(intermediate_width(config)), kResultGrain),
       down_inputs(intermediate_width(config)),
       router_inputs(config.hidden),

@@ -103,10 +103,11 @@ struct Workspace {
   RowBuffer residual;      ///< [rows, hidden] float32
   RowBuffer
       block_results;  ///< [rows, hidden] float32: what a block adds, where that is normed or scaled first
-  PreparedRows block_inputs;    ///< [rows, hidden] what a block's first product reads
-  InputRows given_inputs;       ///< [rows, given width] the same, given to the first layer's attention
-  RowBuffer qkv;                ///< [rows, (heads + 2 * kv_heads) * head_dim] float32: queries, keys, values
-  InputRows attention_results;  ///< [rows, heads * head_dim]
+  PreparedRows block_inputs;  ///< [rows, hidden] what a block's first product reads
+  InputRows given_inputs;     ///< [rows, given width] the same, given to the first layer's attention
+  RowBuffer qkv;  ///< [rows, (heads + 2 * kv_heads) * head_dim] float32: queries, keys, values; of a layer
+                  ///< with a short convolution [rows, 3 * hidden]: b, c, x
+  InputRows attention_results;  ///< [rows, heads * head_dim], or of such a layer [rows, hidden]
   PreparedRows output_inputs;   ///< [rows, heads * head_dim] attention's results, quantised
   RowBuffer gate_up;            ///< [rows, pairs of 16 gate and 16 up] float32
   InputRows down_inputs;        ///< [rows, intermediate] the activation of gate_up

@@ -17,10 +17,10 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 from transformers import (Ernie4_5Config, Gemma2Config, Gemma3TextConfig, Glm4Config, GlmConfig, GptOssConfig,
-                          GraniteConfig, GraniteMoeHybridConfig, HunYuanDenseV1Config, LlamaConfig, Ministral3Config,
-                          Mistral3Config, MistralConfig, MixtralConfig, Olmo2Config, Olmo3Config, Phi3Config,
-                          PixtralVisionConfig, Qwen2Config, Qwen2MoeConfig, Qwen3Config, Qwen3MoeConfig, SeedOssConfig,
-                          SmolLM3Config)
+                          GraniteConfig, GraniteMoeHybridConfig, HunYuanDenseV1Config, Lfm2Config, LlamaConfig,
+                          Ministral3Config, Mistral3Config, MistralConfig, MixtralConfig, Olmo2Config, Olmo3Config,
+                          Phi3Config, PixtralVisionConfig, Qwen2Config, Qwen2MoeConfig, Qwen3Config, Qwen3MoeConfig,
+                          SeedOssConfig, SmolLM3Config)
 from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
 HERE = pathlib.Path(__file__).parent / "models"
@@ -35,6 +35,8 @@ GPT_OSS = {**WINDOWED, "intermediate_size": 24, "head_dim": 12, "num_local_exper
            "pad_token_id": 0, "rope_parameters": {
     "rope_type": "yarn", "rope_theta": 150000.0, "factor": 8.0, "original_max_position_embeddings": 32,
     "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False}}
+
+LFM2 = dict(hidden_size=40, num_attention_heads=4, num_key_value_heads=2, vocab_size=144, max_position_embeddings=256)
 
 MODELS = {
     "llama": LlamaConfig(**BASE),
@@ -110,11 +112,18 @@ MODELS = {
                                     rope_parameters={
         "rope_type": "dynamic", "rope_theta": 10000.0, "alpha": 50.0, "factor": 1.0}),
     "seed_oss": SeedOssConfig(**BASE, num_key_value_heads=2, head_dim=12, attention_out_bias=True, mlp_bias=True),
+    # Heads together wider than the stream, and as wide.
+    "lfm2": Lfm2Config(**LFM2, num_hidden_layers=5, head_dim=12, intermediate_size=100, block_multiple_of=8,
+                       layer_types=["conv", "full_attention", "conv", "conv", "full_attention"]),
+    "lfm2_bias": Lfm2Config(**LFM2, num_hidden_layers=3, intermediate_size=72, block_auto_adjust_ff_dim=False,
+                            conv_bias=True, conv_L_cache=4, tie_word_embeddings=False, full_attn_idxs=[1]),
 }
 # These keep the newer form of the rotation's keys.
-NEWER = ("yarn_rope", "qwen3", "gemma3", "gpt_oss", "gpt_oss_folder", "gpt_oss_mxfp4", "ministral3", "glm4")
-# Inputs of these are as long as those of models with windows, to be longer than an original context.
-LONG = ("ministral3",)
+NEWER = ("yarn_rope", "qwen3", "gemma3", "gpt_oss", "gpt_oss_folder", "gpt_oss_mxfp4", "ministral3", "glm4",
+         "lfm2")
+# Inputs of these are as long as those of models with windows, to be longer than an original
+# context, or than a page of the cache.
+LONG = ("ministral3", "lfm2", "lfm2_bias")
 # Keys that tell nothing about the model.
 NOISE = {"transformers_version", "initializer_range", "use_cache", "pretraining_tp", "pad_token_id", "dtype", "torch_dtype",
          "attention_dropout"}
@@ -124,7 +133,9 @@ KEPT = ("architectures", "model_type", *BASE, "num_key_value_heads", "head_dim",
         "no_rope_layer_interval", "attention_multiplier", "embedding_multiplier", "residual_multiplier",
         "logits_scaling", "original_max_position_embeddings", "shared_intermediate_size", "num_local_experts", "num_experts",
         "position_embedding_type", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob",
-        "decoder_sparse_step", "mlp_only_layers", "shared_expert_intermediate_size", "use_bias", "attention_out_bias")
+        "decoder_sparse_step", "mlp_only_layers", "shared_expert_intermediate_size", "use_bias", "attention_out_bias",
+        "norm_eps", "conv_L_cache", "conv_bias", "block_auto_adjust_ff_dim", "block_ffn_dim_multiplier",
+        "block_multiple_of", "full_attn_idxs")
 
 
 def older_rope_keys(config):

@@ -140,6 +140,27 @@ inline void add_rows(RowCases& to) {
     }
     return changed(x, [&](Row& y) { rope_rotate(y.data(), cos.data(), sin.data(), std::ssize(y)); });
   });
+  to.add("mul_row", [](Inputs& in, const Row& x) {
+    const Row other = in.values(std::ssize(x));
+    return output(InputForm::F32, std::ssize(x), [&](InputForm, void* out) {
+      mul_row(x.data(), other.data(), std::ssize(x), static_cast<float*>(out));
+    });
+  });
+  for (const InputForm form : {InputForm::F32, InputForm::BF16}) {
+    for (const bool whole : {true, false}) {  // without a bias, and the oldest token
+      to.add(fmt::format("convolve_row to {}{}", name(form), whole ? "" : ", the beginning of a text"),
+             [form, whole](Inputs& in, const Row& x) {
+               const std::int64_t n = std::ssize(x);
+               const Row taps = in.values(3 * n), before = in.values(n), oldest = in.values(n);
+               const Row bias = in.values(n), gate = in.values(n);
+               const float* const rows[] = {whole ? oldest.data() : nullptr, before.data(), x.data()};
+               return output(form, n, [&](InputForm out_form, void* out) {
+                 convolve_row(rows, taps.data(), n, whole ? bias.data() : nullptr, gate.data(), n, out_form,
+                              out);
+               });
+             });
+    }
+  }
   to.add("exp_row", [](Inputs&, const Row& x) {
     return output(InputForm::F32, std::ssize(x), [&](InputForm, void* out) {
       exp_row(x.data(), std::ssize(x), 0.25f, 0.75f, static_cast<float*>(out));

@@ -10,6 +10,7 @@
 #include "base/out_of_memory.h"
 #include "kernels/ops.h"
 #include "model/kv_cache.h"
+#include "model/slot_moves.h"
 #include "support/slow_stack.h"
 
 namespace augur::testing_support {
@@ -74,25 +75,32 @@ std::span<const std::byte> FarMemory::read(const std::byte* from, std::size_t by
   return held;
 }
 
+SlotRows FarMemory::follow(const SlotRows& rows, std::vector<std::byte*>& table) const {
+  table.clear();
+  for (std::int64_t i = 0; i < rows.page_count; ++i) table.push_back(follow(rows.pages[i]));
+  SlotRows near = rows;
+  near.pages = table.data();
+  return near;
+}
+
 void FarMemory::move_slots(const KvCache& cache, std::int64_t base, std::span<const std::int32_t> path) {
   std::vector<std::byte*> table;
   for (int layer = 0; layer < cache.shape().layers; ++layer) {
-    const KvLayerView view = follow(cache.layer(layer), table);
-    for (std::size_t i = 0; i < path.size(); ++i) {
-      const auto to = static_cast<std::int64_t>(i);
-      if (path[i] != to) kv_move(view, base + path[i], base + to);
+    if (cache.keeps_rows(layer)) {
+      augur::move_slots(follow(cache.rows(layer), table), base, path);
+    } else {
+      augur::move_slots(follow(cache.layer(layer), table), base, path);
     }
   }
 }
 
 void FarMemory::clear_slots(const KvCache& cache, Range slots) {
   std::vector<std::byte*> table;
-  const std::vector<float> zeros(static_cast<std::size_t>(cache.shape().head_dim));
   for (int layer = 0; layer < cache.shape().layers; ++layer) {
-    const KvLayerView view = follow(cache.layer(layer), table);
-    for (int head = 0; head < cache.shape().kv_heads; ++head) {
-      for (std::int64_t slot = slots.begin; slot < slots.end; ++slot)
-        kv_store(view, head, slot, zeros.data(), zeros.data());
+    if (cache.keeps_rows(layer)) {
+      augur::clear_slots(follow(cache.rows(layer), table), slots);
+    } else {
+      augur::clear_slots(follow(cache.layer(layer), table), slots);
     }
   }
 }

@@ -31,6 +31,7 @@ class FarMemory final : public DeviceMemory {
   std::byte* follow(const std::byte* address) const;
   /// The view with addresses that kernels can follow, which `table` holds.
   KvLayerView follow(const KvLayerView& view, std::vector<std::byte*>& table) const;
+  SlotRows follow(const SlotRows& rows, std::vector<std::byte*>& table) const;
 
  private:
   struct Region;

@@ -242,6 +242,31 @@ SlowRows SlowStack::attend(const Pass& pass, int index, const SlowRows& qkv) {
   return out;
 }
 
+SlowRows SlowStack::convolve(const Pass& pass, int index, const SlowRows& bcx) {
+  const LayerWeights& weights = layer(index);
+  const std::int64_t hidden = config_.hidden;
+  SlowRows out(bcx.count, hidden);
+  for (std::int64_t r = 0; r < bcx.count; ++r) {
+    const auto row = static_cast<int>(r);
+    const SlotRows slots = device_.far_memory().follow(pass.layout.cache_of(row).rows(index), table_);
+    float* const own = slots.row(pass.layout.slot(row));
+    for (std::int64_t i = 0; i < hidden; ++i) own[i] = bcx.row(r)[i] * bcx.row(r)[2 * hidden + i];
+    const std::span<const std::int64_t> before = pass.layout.before(row);
+    for (std::int64_t i = 0; i < hidden; ++i) {
+      const float* tap = weights.taps.data() + i;
+      float sum = 0;
+      for (const std::int64_t slot : before) {
+        if (slot >= 0) sum += *tap * slots.row(slot)[i];
+        tap += hidden;
+      }
+      sum += *tap * own[i];
+      if (!weights.taps_bias.empty()) sum += weights.taps_bias[static_cast<std::size_t>(i)];
+      out.row(r)[i] = sum * bcx.row(r)[hidden + i];
+    }
+  }
+  return out;
+}
+
 void SlowStack::attention_block(const Pass& pass, int index) {
   const LayerWeights& weights = layer(index);
   SlowRows x;
@@ -252,8 +277,14 @@ void SlowStack::attention_block(const Pass& pass, int index) {
     x = normed(residual_, weights.attention_norm);
   }
   SlowRows qkv = multiply_qkv(index, x);
-  rotate_and_store(pass, index, qkv);
-  add(multiply(weights.o, attend(pass, index, qkv), weights.o_bias), weights.attention_after_norm,
+  SlowRows mixed;
+  if (config_.layer(index).attends()) {
+    rotate_and_store(pass, index, qkv);
+    mixed = attend(pass, index, qkv);
+  } else {
+    mixed = convolve(pass, index, qkv);
+  }
+  add(multiply(weights.o, mixed, weights.o_bias), weights.attention_after_norm,
       config_.layer(index).residual_scale);
 }
 

@@ -68,6 +68,20 @@ constexpr std::array<NamePair, 4> kMixtral = {{
     {"ffn_down_exps", "block_sparse_moe.experts.w2"},
 }};
 
+constexpr std::array<NamePair, 11> kLfm2 = {{
+    {"attn_norm", "operator_norm"},
+    {"attn_output", "self_attn.out_proj"},
+    {"attn_q_norm", "self_attn.q_layernorm"},
+    {"attn_k_norm", "self_attn.k_layernorm"},
+    {"ffn_norm", "ffn_norm"},
+    {"ffn_gate", "feed_forward.w1"},
+    {"ffn_up", "feed_forward.w3"},
+    {"ffn_down", "feed_forward.w2"},
+    {"shortconv.in_proj", "conv.in_proj"},
+    {"shortconv.conv", "conv.conv"},
+    {"shortconv.out_proj", "conv.out_proj"},
+}};
+
 constexpr std::array kArchitectures = {
     GgufArchitecture{.name = "llama",
                      .model_type = "llama",
@@ -209,6 +223,12 @@ constexpr std::array kArchitectures = {
                      .windows_stated = true,
                      .experts = true,
                      .names = kMixtral},
+    GgufArchitecture{.name = "lfm2",
+                     .model_type = "lfm2",
+                     .model_class = "Lfm2ForCausalLM",
+                     .theta = 1e6,
+                     .conv = true,
+                     .names = kLfm2},
 };
 
 }  // namespace

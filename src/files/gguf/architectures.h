@@ -31,6 +31,7 @@ struct GgufArchitecture {
   bool mlp_bias = false;              ///< `mlp_bias` is read
   bool rotary_share = false;          ///< `partial_rotary_factor` is said even where it is 1
   bool query_growth = false;          ///< reads `llama_4_scaling_beta` from attention.temperature_scale
+  bool conv = false;                  ///< layers without keys and values are short convolutions
   /// Layer names, GGUF's and Hugging Face's, where they differ from the usual ones.
   std::span<const std::pair<std::string_view, std::string_view>> names = {};
 };

@@ -222,6 +222,26 @@ void add_windows(const GgufFile& file, const GgufArchitecture& known, const Keys
   config["layer_types"] = types;
 }
 
+/// Layers whose number of key heads is 0 have none.
+void add_convolutions(const GgufFile& file, const Keys& keys, Json& config) {
+  const std::string name = keys.full("attention.head_count_kv");
+  const auto by_layer = file.find_ints(name);
+  if (!by_layer) throw Error("{}: {}: expected a list by layer", file.name(), name);
+  std::int64_t heads = 0;
+  Json types = Json::array();
+  for (const std::int64_t of_layer : *by_layer) {
+    types.push_back(of_layer == 0 ? "conv" : "full_attention");
+    if (of_layer == 0) continue;
+    if (heads != 0 && of_layer != heads)
+      throw Error("{}: {}: layers of different sizes are not supported", file.name(), name);
+    heads = of_layer;
+  }
+  config["num_key_value_heads"] = heads;
+  config["layer_types"] = types;
+  config["conv_L_cache"] = keys.size("shortconv.l_cache");
+  config["block_auto_adjust_ff_dim"] = false;
+}
+
 void add_experts(const GgufArchitecture& known, const Keys& keys, Json& config) {
   config["num_local_experts"] = keys.size("expert_count");
   config["num_experts_per_tok"] = keys.size("expert_used_count");
@@ -371,12 +391,16 @@ nlohmann::json gguf_config(const GgufFile& file) {
                                                                 : keys.size("expert_feed_forward_length");
   config["num_hidden_layers"] = keys.size("block_count");
   config["num_attention_heads"] = heads;
-  config["num_key_value_heads"] = keys.find_size("attention.head_count_kv").value_or(heads);
+  if (known->conv) {
+    add_convolutions(file, keys, config);
+  } else {
+    config["num_key_value_heads"] = keys.find_size("attention.head_count_kv").value_or(heads);
+  }
   config["head_dim"] = head_dim;
   if (rotated != head_dim || known->rotary_share) {
     config["partial_rotary_factor"] = static_cast<double>(rotated) / static_cast<double>(head_dim);
   }
-  config["rms_norm_eps"] = keys.number("attention.layer_norm_rms_epsilon");
+  config[known->conv ? "norm_eps" : "rms_norm_eps"] = keys.number("attention.layer_norm_rms_epsilon");
   const auto theta = keys.find_float("rope.freq_base");
   config["rope_theta"] = theta.value_or(known->theta);
   config["rope_scaling"] = rope_scaling(file, *known, keys, rotated, config["rope_theta"].get<double>());
@@ -386,7 +410,7 @@ nlohmann::json gguf_config(const GgufFile& file) {
   const auto says = [&](std::string_view key, const char* bias) {
     config[std::string(key)] = file.find_tensor(bias) != nullptr;
   };
-  if (!known->qkv_bias_always) says(known->attention_bias, "blk.0.attn_q.bias");
+  if (!known->qkv_bias_always && !known->conv) says(known->attention_bias, "blk.0.attn_q.bias");
   if (!known->output_bias.empty()) says(known->output_bias, "blk.0.attn_output.bias");
   if (known->mlp_bias) says("mlp_bias", "blk.0.ffn_up.bias");
   if (known->experts) add_experts(*known, keys, config);

@@ -10,8 +10,9 @@ namespace {
 
 using NamePair = std::pair<std::string_view, std::string_view>;
 
-constexpr std::array<NamePair, 3> kGlobal = {{
+constexpr std::array<NamePair, 4> kGlobal = {{
     {"token_embd", "model.embed_tokens"},
+    {"token_embd_norm", "model.embedding_norm"},  // LFM2's last
     {"output_norm", "model.norm"},
     {"output", "lm_head"},
 }};

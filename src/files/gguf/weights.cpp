@@ -22,6 +22,7 @@ class GgufStore final : public WeightStore {
         tensor.name = hugging_face_name(*architecture, info.name);
         if (architecture->interleaved) mark_interleaved(info.name, tensor);
         if (info.name.ends_with("norm.weight")) tensor.offset = architecture->norm_offset;
+        if (info.name.ends_with(".shortconv.conv.weight")) tensor.shape.insert(tensor.shape.end() - 1, 1);
       }
       const std::string key = tensor.name;
       if (!tensors_.emplace(key, std::move(tensor)).second) {

@@ -1,0 +1,152 @@
+// The promise for models whose layers keep a state: what is kept, suspended, saved, shared or read in pieces
+// writes the tokens of a text that is read at once and alone.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "augur/session.h"
+#include "support/eventually.h"
+#include "support/random_folder.h"
+#include "support/stories_engine.h"
+#include "support/temporary_folder.h"
+
+namespace augur {
+namespace {
+
+struct StateModel {
+  const char* name;
+  const char* config;
+};
+
+/// With the first and the last layer of the kind, and without.
+const StateModel kModels[] = {
+    {"lfm2", R"({"model_type": "lfm2", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 5,
+      "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 512, "max_position_embeddings": 768,
+      "block_auto_adjust_ff_dim": false, "bos_token_id": 1, "eos_token_id": 2,
+      "layer_types": ["conv", "full_attention", "conv", "full_attention", "conv"]})"},
+    {"lfm2_wide",
+     R"({"model_type": "lfm2", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 3,
+      "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 512, "max_position_embeddings": 768,
+      "block_auto_adjust_ff_dim": false, "bos_token_id": 1, "eos_token_id": 2, "conv_L_cache": 9,
+      "conv_bias": true, "layer_types": ["full_attention", "conv", "full_attention"]})"},
+};
+
+class LosslessStates : public testing::TestWithParam<StateModel> {
+ protected:
+  LosslessStates() {
+    testing_support::write_random_folder(folder_.path(), nlohmann::json::parse(GetParam().config));
+    EngineOptions options;
+    options.model = folder_.path().string();
+    options.threads = 2;
+    engine_ = testing_support::test_engine(options);
+  }
+
+  /// `first` of its tokens are common to all.
+  Request request(int length, int first, std::uint64_t seed, const char* plan) const {
+    Request request;
+    std::mt19937 common(1);
+    std::mt19937 own(static_cast<unsigned>(seed));
+    for (int i = 0; i < length; ++i) {
+      // With repetitions, for the look-ups.
+      request.prompt_tokens.push_back(i < first     ? static_cast<TokenId>(3 + common() % 60)
+                                      : i % 16 >= 8 ? request.prompt_tokens[static_cast<std::size_t>(i - 8)]
+                                                    : static_cast<TokenId>(3 + own() % 60));
+    }
+    request.max_tokens = 40;
+    if (seed % 2 == 1) request.sampling = {.temperature = 0.7, .seed = seed};
+    request.speculation = SpeculationPlan::parse(plan);
+    return request;
+  }
+
+  std::vector<Request> requests() const {
+    const char* const plans[] = {"none", "ngram:n-max=5", "layerskip:policy=eagle2,topk=3,depth=3,size=12",
+                                 "recycling,ngram:policy=auto", "suffix:n-max=4"};
+    std::vector<Request> all;
+    std::uint64_t seed = 1;
+    for (const int length : {1, 2, 7, 64, 65, 130, 200, 333}) {
+      for (const char* plan : plans) all.push_back(request(length, length > 100 ? 90 : 0, seed++, plan));
+    }
+    return all;
+  }
+
+  Result plain(Request request) const {
+    request.speculation = SpeculationPlan::parse("none");
+    return engine_->generate(request);
+  }
+
+  testing_support::TemporaryFolder folder_;
+  std::unique_ptr<Engine> engine_;
+};
+
+TEST_P(LosslessStates, LittleMemoryAndManyTextsChangeNoToken) {
+  const std::vector<Request> all = requests();
+  std::vector<Result> alone;
+  for (const Request& r : all) alone.push_back(plain(r));
+  for (const std::int64_t memory : {std::int64_t{0}, std::int64_t{2} << 20}) {
+    Session session(*engine_, {.parallel = 8, .memory = memory});
+    std::vector<Ticket> tickets;
+    for (const Request& r : all) tickets.push_back(session.submit(r));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const Result result = tickets[i].wait();
+      EXPECT_EQ(result.error, "");
+      EXPECT_EQ(result.tokens, alone[i].tokens) << "request " << i << " in " << memory << " bytes";
+    }
+  }
+}
+
+TEST_P(LosslessStates, TheNextTurnBeginsWhereTheLastEnded) {
+  Session session(*engine_);
+  Request next = request(150, 0, 3, "ngram:n-max=4");
+  for (int turn = 0; turn < 3; ++turn) {
+    const Result result = session.submit(next).wait();
+    EXPECT_EQ(result.tokens, plain(next).tokens) << "turn " << turn;
+    EXPECT_GE(result.cached_tokens, turn == 0 ? 0 : std::ssize(next.prompt_tokens) - 6) << "turn " << turn;
+    next.prompt_tokens.insert(next.prompt_tokens.end(), result.tokens.begin(), result.tokens.end());
+    for (const TokenId token : {40, 41, 42, 43}) next.prompt_tokens.push_back(token);
+  }
+}
+
+TEST_P(LosslessStates, ACommonBeginningIsReadOnce) {
+  Session session(*engine_);
+  session.submit(request(400, 300, 2, "none")).wait();
+  for (std::uint64_t seed = 5; seed < 9; ++seed) {
+    const Request other = request(360, 300, seed, "ngram:n-max=4");
+    const Result result = session.submit(other).wait();
+    EXPECT_EQ(result.tokens, plain(other).tokens);
+    EXPECT_GT(result.cached_tokens, 0);
+  }
+}
+
+TEST_P(LosslessStates, SavedTextsGoOnWithTheSameTokens) {
+  const std::string path = (folder_.path() / "text").string();
+  Request next = request(100, 0, 4, "ngram:n-max=4");
+  const auto told = [](auto ask) {
+    std::promise<TextFile> promise;
+    ask([&](const TextFile& file) { promise.set_value(file); });
+    return testing_support::awaited(promise.get_future());
+  };
+  std::int64_t saved = 0;
+  {
+    Session session(*engine_);
+    const Result result = session.submit(next).wait();
+    next.prompt_tokens.insert(next.prompt_tokens.end(), result.tokens.begin(), result.tokens.end());
+    const TextFile file = told([&](auto tell) { session.save_text(next.prompt_tokens, path, tell); });
+    EXPECT_EQ(file.error, "");
+    saved = file.tokens;
+  }
+  next.prompt_tokens.push_back(44);
+  Session session(*engine_);
+  const TextFile file = told([&](auto tell) { session.load_text(path, tell); });
+  EXPECT_EQ(file.error, "");
+  const Result result = session.submit(next).wait();
+  EXPECT_EQ(result.tokens, plain(next).tokens);
+  EXPECT_GE(result.cached_tokens, saved - 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, LosslessStates, testing::ValuesIn(kModels),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace augur
