@@ -30,8 +30,8 @@ constexpr std::array kWholes = {
 /// What the text model is called alone; empty: not known.
 std::string_view class_of(const nlohmann::json& model_type) {
   const auto known = gguf_architectures();
-  const auto found = std::ranges::find_if(
-      known, [&](const GgufArchitecture& one) { return model_type == one.model_type; });
+  const auto found =
+      std::ranges::find_if(known, [&](const GgufArchitecture& one) { return model_type == one.model_type; });
   return found == known.end() ? std::string_view() : found->model_class;
 }
 
@@ -68,8 +68,8 @@ nlohmann::json text_part(const nlohmann::json& config, const std::string& file) 
   text["architectures"] = {class_of(text["model_type"])};
   if (whole->heads > 0 && !text.contains("num_attention_heads")) text["num_attention_heads"] = whole->heads;
   if (whole->vocab > 0 && !text.contains("vocab_size")) text["vocab_size"] = whole->vocab;
-  for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id", "tie_word_embeddings", "torch_dtype",
-                          "dtype", "quantization_config"}) {
+  for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id", "tie_word_embeddings",
+                          "torch_dtype", "dtype", "quantization_config"}) {
     if (!text.contains(key) && config.contains(key)) text[key] = config[key];
   }
   return text;

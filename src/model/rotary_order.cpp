@@ -21,8 +21,7 @@ RowReader in_rotary_order(RowReader stored, const RotaryOrder& order, std::int64
 
 StoredRows in_rotary_order(StoredRows stored, const RotaryOrder& order) {
   if (order.dims == 0) return stored;
-  return {stored.type,
-          [row = std::move(stored.row), order](std::int64_t i, std::vector<std::byte>& scratch) {
+  return {stored.type, [row = std::move(stored.row), order](std::int64_t i, std::vector<std::byte>& scratch) {
             return row(order.stored(i), scratch);
           }};
 }

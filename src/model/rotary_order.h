@@ -6,12 +6,13 @@
 
 namespace augur {
 
-/// The order in which files have the rows of a projection of queries or keys. A rotation turns pairs of a head's
-/// leading dimensions. The engine's pairs are the two halves' i-th; some families' (GLM, ERNIE) are neighbours,
-/// 2i and 2i + 1. As long as queries and keys agree, that is nothing but another order of the rows.
+/// The order in which files have the rows of a projection of queries or keys. A rotation turns pairs of a
+/// head's leading dimensions. The engine's pairs are the two halves' i-th; some families' (GLM, ERNIE) are
+/// neighbours, 2i and 2i + 1. As long as queries and keys agree, that is nothing but another order of the
+/// rows.
 struct RotaryOrder {
   int head_dim = 0;  ///< rows of a head
-  int dims = 0;      ///< of these the leading ones whose pairs are neighbours, even; 0: rows are as the engine's
+  int dims = 0;  ///< of these the leading ones whose pairs are neighbours, even; 0: rows are as the engine's
 
   /// Of the stored rows, the one that is the engine's row `row`.
   std::int64_t stored(std::int64_t row) const {

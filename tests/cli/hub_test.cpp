@@ -35,16 +35,15 @@ class Hub : public testing::Test {
     hub_.add("README.md", "a model", false);
   }
   Outcome run(std::vector<std::string> arguments, std::vector<std::string> more = {}) const {
-    return run_augur(arguments, {.input = {}, .environment = environment(std::move(more)), .stdout_path = {}});
+    return run_augur(arguments,
+                     {.input = {}, .environment = environment(std::move(more)), .stdout_path = {}});
   }
   std::vector<std::string> environment(std::vector<std::string> more = {}) const {
     more.push_back("HF_ENDPOINT=" + hub_.url());
     more.push_back("HF_HOME=" + home_.string());
     return more;
   }
-  fs::path snapshot() const {
-    return home_ / "hub" / "models--owner--name" / "snapshots" / FakeHub::kCommit;
-  }
+  fs::path snapshot() const { return home_ / "hub" / "models--owner--name" / "snapshots" / FakeHub::kCommit; }
 
   fs::path home_, file_;
   FakeHub hub_;
@@ -56,7 +55,9 @@ TEST_F(Hub, AModelByItsNameIsTheModelByItsPath) {
   EXPECT_EQ(fetched.code, 0) << fetched.err;
   EXPECT_EQ(fetched.out, text);
   EXPECT_EQ(read_file(snapshot() / "m-Q8_0.gguf"), read_file(file_));
-  EXPECT_EQ(run({"generate", "--hf-repo", "owner/name:q8_0", "-hfd", "owner/name", "--offline", "-p", "Once", "-n", "30"}).out,
+  EXPECT_EQ(run({"generate", "--hf-repo", "owner/name:q8_0", "-hfd", "owner/name", "--offline", "-p", "Once",
+                 "-n", "30"})
+                .out,
             text);
   EXPECT_EQ(run({"generate", "-hfr", "owner/name", "-hff", "m-Q8_0.gguf", "-p", "Once", "-n", "30"},
                 {"HF_HUB_OFFLINE=1"})
@@ -73,14 +74,16 @@ TEST_F(Hub, AModelByItsNameIsTheModelByItsPath) {
 
 TEST_F(Hub, AFolderIsFetchedWhereThereIsNoFile) {
   FakeHub folder;
-  for (const char* name : {"config.json", "generation_config.json", "tokenizer.model", "tokenizer_config.json",
-                           "model.safetensors"}) {
-    if (const fs::path path = fs::path(stories260k()) / name; fs::exists(path)) folder.add(name, read_file(path));
+  for (const char* name : {"config.json", "generation_config.json", "tokenizer.model",
+                           "tokenizer_config.json", "model.safetensors"}) {
+    if (const fs::path path = fs::path(stories260k()) / name; fs::exists(path))
+      folder.add(name, read_file(path));
   }
-  const Outcome outcome = run_augur({"generate", "-hf", "owner/name", "-p", "Once", "-n", "20"},
-                                    {.input = {},
-                                     .environment = {"HF_ENDPOINT=" + folder.url(), "HF_HOME=" + home_.string()},
-                                     .stdout_path = {}});
+  const Outcome outcome =
+      run_augur({"generate", "-hf", "owner/name", "-p", "Once", "-n", "20"},
+                {.input = {},
+                 .environment = {"HF_ENDPOINT=" + folder.url(), "HF_HOME=" + home_.string()},
+                 .stdout_path = {}});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, run({"generate", "-m", stories260k(), "-p", "Once", "-n", "20"}).out);
 }
@@ -94,8 +97,9 @@ TEST_F(Hub, WhatGoesWrongIsOneSentence) {
   EXPECT_THAT(none.err, HasSubstr("owner/other: " + hub_.url() + " answers 404"));
   const Outcome offline = run({"generate", "-hf", "owner/name", "-p", "x", "--offline"});
   EXPECT_THAT(offline.err, HasSubstr("owner/name: is not in the cache " + (home_ / "hub").string()));
-  const Outcome endpoint = run_augur({"generate", "-hf", "owner/name", "-p", "x"},
-                                     {.input = {}, .environment = {"HF_ENDPOINT=nowhere"}, .stdout_path = {}});
+  const Outcome endpoint =
+      run_augur({"generate", "-hf", "owner/name", "-p", "x"},
+                {.input = {}, .environment = {"HF_ENDPOINT=nowhere"}, .stdout_path = {}});
   EXPECT_THAT(endpoint.err, HasSubstr("HF_ENDPOINT: \"nowhere\" is no address of a hub"));
   EXPECT_EQ(hub_.downloads(), 0u);
 }
@@ -116,10 +120,11 @@ TEST_F(Hub, WrongFlagsAreSaidBeforeAnythingIsFetched) {
 }
 
 TEST_F(Hub, ATokenIsForTheHubAlone) {
-  hub_.answer_by([](const FakeHub::Request& request, const FakeHub::Answer&) -> std::optional<FakeHub::Answer> {
-    if (request.header("Authorization") == "Bearer hf_secret") return std::nullopt;
-    return FakeHub::Answer{.status = 401};
-  });
+  hub_.answer_by(
+      [](const FakeHub::Request& request, const FakeHub::Answer&) -> std::optional<FakeHub::Answer> {
+        if (request.header("Authorization") == "Bearer hf_secret") return std::nullopt;
+        return FakeHub::Answer{.status = 401};
+      });
   const Outcome refused = run({"tokenize", "-hf", "owner/name", "-p", "Once"});
   EXPECT_EQ(refused.code, 1);
   EXPECT_THAT(refused.err, HasSubstr("answers 401"));
@@ -161,7 +166,8 @@ TEST_F(Hub, ASignalEndsAFetchWhichGoesOnLater) {
   for (const int number : {SIGINT, SIGTERM}) {
     fs::remove_all(home_);
     RunningAugur fetching({"tokenize", "-hf", "owner/name", "-p", "Once"}, environment());
-    ASSERT_TRUE(testing_support::poll_until([&] { return fs::exists(incomplete) && fs::file_size(incomplete) == half; }));
+    ASSERT_TRUE(testing_support::poll_until(
+        [&] { return fs::exists(incomplete) && fs::file_size(incomplete) == half; }));
     fetching.signal(number);
     const Outcome ended = fetching.wait();
     EXPECT_EQ(ended.code, 128 + number);

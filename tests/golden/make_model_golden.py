@@ -220,7 +220,7 @@ def make(name, config, seed):
                if "inv_freq" not in k and not (tied and k == "lm_head.weight")}
     save_file(tensors, folder / "model.safetensors")
     fields = {k: v for k, v in json.loads(config.to_json_string(use_diff=False)).items() if k not in NOISE}
-    newer = ("layer_types",) if name in NEWER and windowed else ("max_window_layers",)
+    newer = ("layer_types",) if name in NEWER and (windowed or name == "lfm2") else ("max_window_layers",)
     fields = {k: fields[k] for k in (*KEPT, *newer) if k in fields}
     fields["architectures"] = [type(model).__name__]
     if packed:

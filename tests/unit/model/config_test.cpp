@@ -139,6 +139,53 @@ TEST(ModelConfig, Experts) {
   EXPECT_THAT(failure(with(config, "mlp_only_layers", {-1})), HasSubstr("mlp_only_layers"));
 }
 
+json lfm2() {
+  return {{"model_type", "lfm2"},   {"hidden_size", 64},         {"intermediate_size", 3000},
+          {"num_hidden_layers", 3}, {"num_attention_heads", 16}, {"vocab_size", 300}};
+}
+
+TEST(ModelConfig, ShortConvolutions) {
+  const ModelConfig attention = parse(lfm2());
+  EXPECT_EQ(attention.conv(), ShortConvSpec());
+  EXPECT_EQ(attention.attention_layers(), 3);
+  EXPECT_EQ(attention.intermediate, 2048);  // two thirds, up to a multiple of 256
+  EXPECT_TRUE(attention.tied_embeddings);
+  EXPECT_FLOAT_EQ(attention.norm_eps, 1e-5f);
+
+  json config = with(with(lfm2(), "full_attn_idxs", {1}), "conv_L_cache", 4);
+  config.update({{"norm_eps", 1e-4}, {"block_ff_dim", 300}, {"tie_embedding", false}, {"conv_bias", true}});
+  const ModelConfig older = parse(with(config, "block_ffn_dim_multiplier", nullptr));
+  EXPECT_EQ(older.conv(), (ShortConvSpec{.taps = 4, .bias = true}));
+  EXPECT_FALSE(older.layer(0).attends());
+  EXPECT_EQ(older.layer(0).sight(), 4);
+  EXPECT_TRUE(older.layer(1).attends());
+  EXPECT_EQ(older.first_attention(), 1);
+  EXPECT_EQ(older.attention_layers(), 1);
+  EXPECT_FALSE(older.rope().none);
+  EXPECT_EQ(older.intermediate, 200);
+  EXPECT_FALSE(older.tied_embeddings);
+  EXPECT_FLOAT_EQ(older.norm_eps, 1e-4f);
+  EXPECT_EQ(parse(with(lfm2(), "block_auto_adjust_ff_dim", false)).intermediate, 3000);
+}
+
+TEST(ModelConfig, ErrorsInShortConvolutions) {
+  const auto refused = [](const char* key, const json& value, const char* why) {
+    EXPECT_THAT(failure(with(lfm2(), key, value)), testing::AllOf(HasSubstr(key), HasSubstr(why))) << value;
+  };
+  refused("layer_types", {"conv", "conv", "conv"}, "a layer with attention");
+  refused("layer_types", {"conv", "full_attention"}, "a list of 3");
+  refused("layer_types", {"conv", "mamba", "full_attention"}, "mamba");
+  refused("layer_types", "conv", "a list of 3");
+  refused("full_attn_idxs", json::array(), "a layer with attention");
+  refused("full_attn_idxs", {3}, "no layer of 3");
+  refused("full_attn_idxs", {-1}, "no layer of 3");
+  refused("full_attn_idxs", 1, "a list of layers");
+  refused("conv_L_cache", 1, "conv_L_cache");
+  refused("conv_L_cache", 1 << 20, "conv_L_cache");
+  refused("block_ffn_dim_multiplier", 1e6, "no width");
+  EXPECT_THAT(failure(with(llama(), "layer_types", {"conv", "full_attention"})), HasSubstr("layer_types"));
+}
+
 TEST(ModelConfig, LayersWithoutRotation) {
   json config = with(with(llama(), "model_type", "smollm3"), "num_hidden_layers", 5);
   EXPECT_FALSE(parse(config).layer(2).rope.none);

@@ -128,6 +128,10 @@ TEST_F(GgufRoundTrip, KeepsWhatEveryFamilySays) {
     if (family.window == WindowRule::Always || family.window == WindowRule::Pattern) {
       expect_the_same(with(plain, "sliding_window", 1024));
     }
+    if (family.conv) {
+      expect_the_same(with(plain, "layer_types", json::array({"conv", "full_attention"})));
+      expect_the_same(with(with(plain, "full_attn_idxs", json::array({0})), "conv_L_cache", 5));
+    }
     if (family.window == WindowRule::Pattern) {
       json windowed = with(with(plain, "sliding_window", 1024), "sliding_window_pattern", 2);
       if (family.local_rotation) windowed["rope_local_base_freq"] = 777.0;

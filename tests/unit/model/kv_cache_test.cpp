@@ -284,6 +284,77 @@ TEST(KvCache, CopiesOfWindowsShareAndAreWrittenToApart) {
   EXPECT_FALSE(text.holds(490)) << "it has gone on";
 }
 
+/// Layer 1 keeps rows; both kinds move together.
+TEST(KvCache, RowsInPlaceOfKeysAreMovedSharedAndGivenBack) {
+  KvCache cache({.layers = 3,
+                 .kv_heads = kHeads,
+                 .head_dim = kDim,
+                 .capacity = 1024,
+                 .type = DType::BF16,
+                 .windowed = {0, 1, 0},
+                 .row_floats = {0, 5, 0},
+                 .window = 3});
+  EXPECT_TRUE(cache.keeps_rows(1));
+  EXPECT_FALSE(cache.keeps_rows(2));
+  const auto put = [](const KvCache& to, std::int64_t slot, float value) {
+    for (int i = 0; i < 5; ++i) to.rows(1).row(slot)[i] = value + static_cast<float>(i) / 8;
+  };
+  const auto at = [](const KvCache& of, std::int64_t slot) { return of.rows(1).row(slot)[4]; };
+  KvTxn txn = cache.reserve(70);
+  for (int i = 0; i < 70; ++i) put(cache, i, static_cast<float>(i));
+  std::vector<std::int32_t> path;
+  for (std::int32_t i = 0; i < 70; ++i) {
+    if (i != 3 && i != 66) path.push_back(i);
+  }
+  txn.commit(path);
+  ASSERT_EQ(cache.length(), 68);
+  EXPECT_EQ(at(cache, 2), 2.5f);
+  EXPECT_EQ(at(cache, 3), 4.5f);
+  EXPECT_EQ(at(cache, 65), 67.5f);
+
+  KvCache copy = cache;
+  {
+    KvTxn next = copy.reserve(1);
+    put(copy, 68, 500);
+    next.commit_all();
+  }
+  EXPECT_EQ(at(copy, 67), at(cache, 67));
+  cache.truncate(66);
+  {
+    KvTxn next = cache.reserve(1);
+    put(cache, 66, 600);
+    next.commit_all();
+  }
+  EXPECT_EQ(at(cache, 66), 600.5f);
+  EXPECT_EQ(at(copy, 66), 68.5f) << "a copy is written to apart";
+
+  for (int i = 0; i < 5; ++i) cache.reserve(60).commit_all();
+  EXPECT_EQ(cache.rows(1).pages[0], nullptr) << "nobody sees it any more";
+  EXPECT_NE(cache.layer(0).pages[0], nullptr);
+  EXPECT_FALSE(cache.holds(10));
+  EXPECT_TRUE(cache.holds(cache.length() - 1));
+}
+
+TEST(KvCache, RefusesRowsThatCannotBe) {
+  const auto refused = [](std::vector<std::uint8_t> windowed, std::vector<std::int32_t> floats,
+                          std::int64_t window) {
+    EXPECT_THROW(KvCache({.layers = 2,
+                          .kv_heads = kHeads,
+                          .head_dim = kDim,
+                          .capacity = 64,
+                          .type = DType::BF16,
+                          .windowed = std::move(windowed),
+                          .row_floats = std::move(floats),
+                          .window = window}),
+                 Error);
+  };
+  refused({0, 1}, {4, 0}, 3);  // a layer without a window
+  refused({}, {4, 0}, 0);      // likewise
+  refused({0, 1}, {0, -1}, 3);
+  refused({0, 1}, {4}, 3);
+  refused({0, 1}, {0, 1 << 24}, 3);
+}
+
 TEST(KvCache, RefusesWindowsThatCannotBe) {
   for (const auto& [windowed, window] : std::vector<std::pair<std::vector<std::uint8_t>, std::int64_t>>{
            {{1}, 8}, {{0, 0}, 8}, {{1, 0}, 0}, {{1, 0}, -3}, {{}, 8}}) {
