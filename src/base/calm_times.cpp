@@ -1,8 +1,9 @@
 #include "base/calm_times.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
+
+#include "base/elementary.h"
 
 namespace augur {
 namespace {
@@ -26,7 +27,7 @@ std::vector<CalmTimes::Time> CalmTimes::times() const {
     const double calmest = *std::min_element(seen.begin(), seen.end());
     std::vector<double> calm;
     for (const double ms : seen) {
-      excess += std::log(ms / calmest);
+      excess += elementary::log(ms / calmest);
       if (ms <= (1 + kDisturbed) * calmest) calm.push_back(ms);
     }
     compared += static_cast<double>(seen.size()) - 1;
