@@ -10,12 +10,11 @@
 #include <vector>
 
 #include "base/error.h"
-#include "hub/content_hash.h"
 
 namespace augur {
 
 BlobFile::BlobFile(const std::filesystem::path& incomplete, const HubFile& file)
-    : path_(incomplete), file_(file) {
+    : path_(incomplete), file_(file), hash_(std::make_unique<ContentHash>(file.hash, file.bytes)) {
   descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
   if (descriptor_ < 0) fail(errno);
   struct stat status {};
@@ -45,35 +44,43 @@ void BlobFile::check_space() const {
 }
 
 void BlobFile::add(std::span<const std::byte> bytes) {
-  if (bytes.size() > left())
+  if (bytes.size() > left()) {
     throw Error("{}: more than the {} bytes that the hub lists came", file_.path, file_.bytes);
+  }
   while (!bytes.empty()) {
     const ssize_t written = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(bytes_));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) fail(errno);
-    bytes_ += static_cast<std::uint64_t>(written);
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    const auto count = static_cast<std::size_t>(written);
+    if (hashed_ == bytes_) {  // else hash() reads what comes before first
+      hash_->add(bytes.first(count));
+      hashed_ += count;
+    }
+    bytes_ += count;
+    bytes = bytes.subspan(count);
   }
 }
 
 void BlobFile::start_anew() {
   if (::ftruncate(descriptor_, 0) != 0) fail(errno);
-  bytes_ = 0;
+  bytes_ = hashed_ = 0;
+  hash_ = std::make_unique<ContentHash>(file_.hash, file_.bytes);
 }
 
-std::string BlobFile::hash() const {
+std::string BlobFile::hash(const std::function<void()>& reading) {
   constexpr std::size_t kAtOnce = std::size_t{1} << 20;
-  ContentHash hash(file_.hash, file_.bytes);
-  std::vector<std::byte> piece(kAtOnce);
-  for (std::uint64_t at = 0; at < bytes_;) {
-    const ssize_t count = ::pread(descriptor_, piece.data(), piece.size(), static_cast<off_t>(at));
+  std::vector<std::byte> piece(hashed_ < bytes_ ? kAtOnce : 0);
+  while (hashed_ < bytes_) {
+    reading();
+    const ssize_t count = ::pread(descriptor_, piece.data(), piece.size(), static_cast<off_t>(hashed_));
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0)
+    if (count <= 0) {
       throw Error("{}: cannot be read: {}", path_.string(), std::strerror(count < 0 ? errno : EIO));
-    hash.add(std::span(piece).first(static_cast<std::size_t>(count)));
-    at += static_cast<std::uint64_t>(count);
+    }
+    hash_->add(std::span(piece).first(static_cast<std::size_t>(count)));
+    hashed_ += static_cast<std::uint64_t>(count);
   }
-  return hash.hex();
+  return hash_->hex();
 }
 
 void BlobFile::finish(const std::filesystem::path& path) {

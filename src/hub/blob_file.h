@@ -2,9 +2,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 
+#include "hub/content_hash.h"
 #include "hub/hub_list.h"
 
 namespace augur {
@@ -26,8 +29,9 @@ class BlobFile {
   /// Error where it is more than what is left; what was written before stays.
   void add(std::span<const std::byte> bytes);
   void start_anew();
-  /// The hash of all bytes: the file's own, unless something went wrong.
-  std::string hash() const;
+  /// The hash of all bytes: the file's own, unless something went wrong. What was there before is read for
+  /// that, and `reading` called with every mebibyte; what it throws ends it.
+  std::string hash(const std::function<void()>& reading);
   /// Makes it `path`, on the disk.
   void finish(const std::filesystem::path& path);
   void remove();
@@ -38,6 +42,8 @@ class BlobFile {
   std::filesystem::path path_;
   HubFile file_;
   std::uint64_t bytes_ = 0;
+  std::unique_ptr<ContentHash> hash_;
+  std::uint64_t hashed_ = 0;  ///< bytes that hash_ knows
   int descriptor_ = -1;
 };
 

@@ -60,7 +60,7 @@ class Fetch {
           hooks_.stop);
       list = ask_list();
     } catch (const HubUnreachable& error) {
-      const fs::path found = of_cache(error.what());
+      fs::path found = of_cache(error.what());
       if (hooks_.warning)
         hooks_.warning(fmt::format("{}; {} is as the cache has it", error.what(), model_.name()));
       return found;
@@ -150,12 +150,17 @@ class Fetch {
     }
   }
 
+  /// Of all files, where `bytes` of the present one are here.
+  double fraction(std::uint64_t bytes) const {
+    return total_ == 0 ? 1 : static_cast<double>(done_ + bytes) / static_cast<double>(total_);
+  }
+
   void tell(const HubFile& file, std::uint64_t bytes) const {
-    if (!hooks_.progress || total_ == 0) return;
-    const double all = static_cast<double>(done_ + bytes);
+    if (!hooks_.progress) return;
+    const auto gigabytes = [](std::uint64_t count) { return static_cast<double>(count) / 1e9; };
     hooks_.progress(
-        fmt::format("{} ({:.2f} of {:.2f} GB)", file.path, all / 1e9, static_cast<double>(total_) / 1e9),
-        all / static_cast<double>(total_));
+        fmt::format("{} ({:.2f} of {:.2f} GB)", file.path, gigabytes(done_ + bytes), gigabytes(total_)),
+        fraction(bytes));
   }
 
   void fetch(const std::string& commit, const HubFile& file) {
@@ -163,7 +168,9 @@ class Fetch {
       cache_.make_folders();
       const FileLock lock(cache_.lock_file(file.hash), [&] {
         look_up();
-        if (hooks_.progress) hooks_.progress(fmt::format("{} (another process fetches it)", file.path), 0);
+        if (hooks_.progress) {
+          hooks_.progress(fmt::format("{} (another process fetches it)", file.path), fraction(0));
+        }
       });
       if (!cache_.has_blob(file)) download(commit, file);
       cache_.link(commit, file);
@@ -178,7 +185,10 @@ class Fetch {
     bool resumed = blob.bytes() > 0;
     while (true) {
       ask_content(commit, file, blob);
-      const std::string hash = blob.hash();
+      const std::string hash = blob.hash([&] {
+        look_up();
+        if (hooks_.progress) hooks_.progress(fmt::format("{} (checking)", file.path), fraction(blob.bytes()));
+      });
       if (hash == file.hash) return blob.finish(cache_.blob(file.hash));
       if (!resumed) {
         blob.remove();

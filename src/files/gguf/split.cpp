@@ -106,12 +106,15 @@ GgufFile GgufFile::open(const std::filesystem::path& path) {
     throw Error("{}: is part {} of {} of a split GGUF file: expected a name that ends in {}", given.name(),
                 number, count, split_name({.prefix = "", .number = number, .count = count}));
   }
-  std::vector<GgufFile> parts;
-  for (std::int64_t i = 1; i <= count; ++i) {
+  const auto open_part = [&](std::int64_t i) {
     const std::string part = split_name({.prefix = name->prefix, .number = i, .count = count});
     if (!file_exists(part)) throw Error("{}: is missing: part {} of {} of a split GGUF file", part, i, count);
-    parts.push_back(i == number ? std::move(given) : open_alone(part));
-  }
+    return open_alone(part);
+  };
+  std::vector<GgufFile> parts;
+  for (std::int64_t i = 1; i < number; ++i) parts.push_back(open_part(i));
+  parts.push_back(std::move(given));
+  for (std::int64_t i = number + 1; i <= count; ++i) parts.push_back(open_part(i));
   return join(std::move(parts));
 }
 

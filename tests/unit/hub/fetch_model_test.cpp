@@ -278,7 +278,7 @@ TEST_F(FetchModel, ADiskThatFillsUpIsNamed) {
 
 TEST_F(FetchModel, WhoMayNotReadIsTold) {
   for (const int status : {401, 403, 404}) {
-    hub_.answer_by([&](const Request&, const Answer&) {
+    hub_.answer_by([status](const Request&, const Answer&) {
       return Answer{.status = status, .headers = {"X-Error-Message: Access to \x1b[31mmodel is restricted"}};
     });
     EXPECT_THAT(error(), AllOf(HasSubstr(fmt::format("answers {}", status)), HasSubstr("is restricted"),
