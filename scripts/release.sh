@@ -149,7 +149,8 @@ package() { echo "$out"/augur_*.deb; }
 make_image() {
   local needed word settings=()
   needed=$(dpkg-deb -f "$(package)" Depends | sed 's/([^)]*)//g; s/|[^,]*//g; s/ //g')
-  debian_root "the image" "$work/image.tar" --variant=essential --include="$needed" --dpkgopt='path-exclude=/usr/share/doc/*' \
+  # Certificates, which the package recommends: without them no hub is known (-hf).
+  debian_root "the image" "$work/image.tar" --variant=essential --include="$needed,ca-certificates" --dpkgopt='path-exclude=/usr/share/doc/*' \
     --dpkgopt='path-include=/usr/share/doc/*/copyright' --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' \
     --customize-hook="copy-in $(package) /" --customize-hook='chroot "$1" sh -c "dpkg -i /augur_*.deb && rm /augur_*.deb"' \
