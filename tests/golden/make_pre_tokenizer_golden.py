@@ -50,7 +50,7 @@ ODD = ["\0", "a\0b", "\x01\x02\x1f", "\x7f", "\x80\x9f", "\ufeffBOM", "x\ufeffy"
 TEXT = ["", "Hello, world!", " leading and trailing ", "I'm sure they'LL say it's 'Twas; we'Ve, he'D", "don't DON'T Don'T 's 'S 'ſ", "camelCaseWord HTTPServer XMLHttpRequest iPhone", "ÜBER Éa aÉ ÀÉ éÉé ΑβΓ ПрИвЕт", "ALLCAPS lower Title mIxEd",
         "x=1;\n\n\n  if (y) {\n\treturn -1;\n  }\n", "def f(a, b=None):\n    return a[b] // 2\n", "/path/to//file?q=1&r=%20#frag", "a_b-c.d@e.com", "https://example.org/a/b/?x=y#z", "$100 + 5% = €1.234,56", "!!!???...,,,;;;", "#!/bin/sh\n//\n/*\r\n*/",
         "{\"key\": [1, 2.5e-10, null]}", "<div class=\"a\">text</div>", "a+b=c; a<b>c; a|b; ~a^b`c`", "word  two   three    four     five", "tab\tseparated\tvalues", "line one\nline two\r\nline three\n\nend", "   \n   \n", "\n\n\n", "    indented\n        more\n", "trailing   ",
-        "rock'n'roll 'quoted' \"double\"", "it's John's 3's l'été d'accord", "Türkiye'nin Ankara'dan İzmir'de 'stay 'more 'dear 'tis", "<sentinel:12> IMGIMGABCZ IMGIMGABCDEZ", "e.g. U.S.A. 1st 2nd", "xyzzyxyzzy xyzzyxyzzy", "a" * 70, "ab " * 30, " " * 70 + "x", "-" * 60, "A" * 40 + "b" * 40, "Привет, мир! Γειά σου Κόσμε", "ქართული ენა Հայերեն", "ʼn ŉ ʹ ˈstress ᵃᵇ"]
+        "rock'n'roll 'quoted' \"double\"", "it's John's 3's l'été d'accord", "Türkiye'nin Ankara'dan İzmir'de 'stay 'more 'dear 'tis", "<sentinel:12> IMGIMGABCZ IMGIMGABCDEZ", "e.g. U.S.A. 1st 2nd", "xyzzyxyzzy xyzzyxyzzy", "a" * 70, "ab " * 30, " " * 70 + "x", "-" * 60, "A" * 40 + "b" * 40, "Привет, мир! Γειά σου Κόσμε", "ქართული ენა Հայերեն", "ʼn ŉ ʹ ˈstress ᵃᵇ", "𞤀𞤁𞤂𞤣𞤤 𐐔𐐯𐑅 𐓘𐓛 Ꮳꮳ ⲁⲂ ꙀꙄ ﬃﬔ ǄԱა"]
 
 
 def spaces():

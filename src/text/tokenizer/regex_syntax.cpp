@@ -12,11 +12,14 @@ namespace augur {
 namespace {
 
 // PCRE2's \s also takes U+180E, which lost the White_Space property in Unicode 6.3, and its \w lacks marks.
+// Outside of sets Oniguruma's has six characters of Latin-1 more.
 constexpr std::string_view kSpaceMembers = R"(\x{09}-\x{0D}\x{85}\p{Z})";
-constexpr std::string_view kWordMembers = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
+constexpr std::string_view kWordMembers = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
+constexpr std::string_view kMoreWordMembers = R"(\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
 constexpr std::string_view kHexMembers = "0-9A-Fa-f";
 constexpr std::string_view kAnyCharacter = "(?s:.)";
 constexpr int kDeepestSet = 32;
+constexpr std::size_t kLongestName = 64;  // of a property or class
 
 constexpr std::array<std::string_view, 16> kScripts = {
     "Arabic",   "Bopomofo", "Cyrillic", "Devanagari", "Greek", "Han",     "Hangul", "Hebrew",
@@ -97,6 +100,13 @@ class Translation {
     return at_ + ahead < pattern_.size() ? pattern_[at_ + ahead] : '\0';
   }
 
+  /// Behind the [:name:] that begins here; npos where none does.
+  std::size_t posix_class_end() const {
+    if (next() != '[' || next(1) != ':') return std::string_view::npos;
+    const std::size_t end = pattern_.substr(0, at_ + kLongestName).find(":]", at_);
+    return end == std::string_view::npos ? end : end + 2;
+  }
+
   /// The escape that begins here, as PCRE2 writes it; goes behind it.
   std::string copied_escape() {
     const std::string_view escape = pattern_.substr(at_, 2);
@@ -111,7 +121,7 @@ class Translation {
       }
     }
     if ((kind == 'p' || kind == 'P' || kind == 'x') && next() == '{') {
-      const std::size_t end = pattern_.find('}', at_);
+      const std::size_t end = pattern_.substr(0, at_ + kLongestName).find('}', at_);
       if (end == std::string_view::npos) return std::string(escape);
       std::string_view name = pattern_.substr(at_ + 1, end - at_ - 1);
       at_ = end + 1;
@@ -126,11 +136,12 @@ class Translation {
 
   void escape() {
     const char letter = next(1);
+    const std::string words = std::string(kWordMembers).append(kMoreWordMembers);
     if (const auto known = shorthand(letter)) {
-      out_ += set_of(known->members, known->negated);
+      out_ += set_of(known->members == kWordMembers ? words : known->members, known->negated);
       at_ += 2;
     } else if (letter == 'b' || letter == 'B') {
-      const std::string word = set_of(kWordMembers, false);
+      const std::string word = set_of(words, false);
       const std::string here = "(?<=" + word + ")";
       const std::string not_here = "(?<!" + word + ")";
       const std::string then = "(?=" + word + ")";
@@ -195,7 +206,8 @@ class Translation {
     }
     std::vector<std::string> operands;  // of intersections
     Set now;
-    bool first = true;  // a bracket that closes at once is a member
+    bool first = true;      // a bracket that closes at once is a member
+    bool after_set = true;  // a dash there is one, and makes no range
     while (true) {
       if (at_ >= pattern_.size()) throw std::invalid_argument("a set is not closed");
       const char c = pattern_[at_];
@@ -203,17 +215,19 @@ class Translation {
         ++at_;
         break;
       }
-      first = false;
+      const bool literal = c == '-' && (after_set || next(1) == ']');
+      first = after_set = false;
       if (c == '&' && next(1) == '&') {
         operands.push_back(now.text());
         now = Set{};
+        after_set = true;
         at_ += 2;
-      } else if (c == '[' && next(1) == ':' && pattern_.find(":]", at_) != std::string_view::npos) {
-        const std::size_t end = pattern_.find(":]", at_) + 2;
+      } else if (const std::size_t end = posix_class_end(); end != std::string_view::npos) {
         now.members += pattern_.substr(at_, end - at_);
         at_ = end;
       } else if (c == '[') {
         ++at_;
+        after_set = true;
         const Set inner = set(depth + 1);
         if (inner.plain() && !inner.negated)
           now.members.insert(0, inner.members);
@@ -229,8 +243,9 @@ class Translation {
           now.members += known->members;
         if (known) at_ += 2;
       } else {
-        const bool literal = c == '-' && (now.members.empty() || next(1) == ']');
-        now.members += literal ? "\\-" : std::string(1, c);
+        const bool posix = c == '.' || c == '=' || c == ':';  // between brackets these begin something
+        if (literal || posix) now.members += '\\';
+        now.members += c;
         ++at_;
       }
     }

@@ -82,5 +82,61 @@ TEST(Regex, MatchesAreTheSameWhereverAWindowEnds) {
   }
 }
 
+// What Oniguruma gives (the `tokenizers` package, by pre_tokenizers.Split).
+TEST(RegexSyntax, IsOnigurumas) {
+  struct Case {
+    const char* pattern;
+    const char* text;
+    std::vector<std::string> expected;
+  };
+  const Case cases[] = {
+      {R"(\p{N}{1,3}+)", "a12345b", {"a", "12345", "b"}},
+      {R"(\p{N}{2,3}+)", "a12345b 1", {"a", "12345", "b 1"}},
+      {"a{,2}", "aaaa", {"aa", "aa"}},
+      {"a{,}|{b}|c{", "{b}c{a{,}", {"{b}", "c{", "a{,}"}},
+      {"a$", "ab\na\nca", {"ab\n", "a", "\nc", "a"}},
+      {"^a", "ab\na\nca", {"a", "b\n", "a", "\nca"}},
+      {".", "a\nb", {"a", "\n", "b"}},
+      {"(?m:.)+", "a\nb", {"a\nb"}},
+      {R"([^(\s|[.,!?])]+)", "a(b|c.d)e f", {"a", "(", "b", "|", "c", ".", "d", ")", "e", " ", "f"}},
+      {"[a-z&&[^c]]+", "abcde", {"ab", "c", "de"}},
+      {"[^a-z&&[^c]]+", "abdE1", {"abd", "E1"}},
+      {"[a-c&&b-d&&[bc]]+", "abcd", {"a", "bc", "d"}},
+      {"[a-c[x-z]]+", "abxcdz", {"abxc", "d", "z"}},
+      {"[]a]+", "]ab", {"]a", "b"}},
+      {"[[a]-z]+", "abz-", {"a", "b", "z-"}},
+      {"[[.]]+", "a.", {"a", "."}},
+      {"[[:alpha:]]+", "ab1", {"ab", "1"}},
+      {R"([\u4e00-\u9fa5]+)", "a\xE4\xB8\xAD", {"a", "\xE4\xB8\xAD"}},
+      {R"(\h+)", "xaF0g", {"x", "aF0", "g"}},
+      {R"(\p{^L}+)", "ab12", {"ab", "12"}},
+      {R"(\p{Han}+)",
+       "\xE4\xB8\xAD\xE3\x80\x81",
+       {"\xE4\xB8\xAD", "\xE3\x80\x81"}},  // U+3001: several scripts'
+      {R"(\bx\b)", "x\xC2\xB2 xe\xCC\x81 x\xCC\x81 x", {"x\xC2\xB2 xe\xCC\x81 x\xCC\x81 ", "x"}},
+      {R"(\Ba)", "aa a", {"a", "a", " a"}},
+      {R"(\w+)", "a\xC2\xB2\xCC\x81-", {"a\xC2\xB2\xCC\x81", "-"}},
+      {R"([\w]+)", "a\xC2\xB2", {"a", "\xC2\xB2"}},
+      {R"([^\S\n]+)", "a \n\tb", {"a", " ", "\n", "\t", "b"}},
+      {R"([\s]+)", "a\xE1\xA0\x8E b", {"a\xE1\xA0\x8E", " ", "b"}},  // U+180E is no white space
+      {R"(\S+)", "a\xE1\xA0\x8E b", {"a\xE1\xA0\x8E", " ", "b"}},
+  };
+  for (const Case& c : cases) EXPECT_EQ(pieces(Regex(c.pattern, "here"), c.text), c.expected) << c.pattern;
+}
+
+TEST(RegexSyntax, MalformedPatternsAreRefusedWithTheReason) {
+  const auto error = [](std::string_view pattern) { return error_of([&] { Regex(pattern, "here"); }); };
+  EXPECT_EQ(error("[a"), "here: malformed pattern \"[a\": a set is not closed");
+  EXPECT_EQ(
+      error("x{3}+"),
+      "here: malformed pattern \"x{3}+\": a repeated interval that leaves numbers out is not supported");
+  EXPECT_THAT(error(repeat("[", 100) + "a" + repeat("]", 100)), HasSubstr("sets are nested too deep"));
+  EXPECT_THAT(error("("), HasSubstr("here: malformed pattern"));
+  for (const char* odd :
+       {"\\", "[\\", "[a-\\", "\\p{", "[\\p{", "{", "a{", "a{1", "a{1,", "(?", "(?m", "[[:", "&&", "\\u12"})
+    EXPECT_THAT(error(odd), testing::AnyOf(testing::StartsWith("here: malformed pattern"), "no error"))
+        << odd;
+}
+
 }  // namespace
 }  // namespace augur
