@@ -63,6 +63,9 @@ class ScalingReader {
       if (dims_ <= 2) scaling_.fail("rope_type", "alpha needs heads of more than 2 dimensions");
       const double alpha = scaling_.require_number("alpha", 1, kMaxFactor);
       out_.theta *= elementary::pow(alpha, static_cast<double>(dims_) / (dims_ - 2));
+      if (out_.theta > kMaxTheta) {
+        scaling_.fail("alpha", fmt::format("makes a base of {}, expected at most {}", out_.theta, kMaxTheta));
+      }
     } else if (kind == "dynamic") {
       if (dims_ <= 2) scaling_.fail("rope_type", "dynamic needs heads of more than 2 dimensions");
       out_.scaling = RopeConfig::Scaling::Dynamic;

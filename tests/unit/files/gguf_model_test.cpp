@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <numeric>
@@ -164,6 +165,28 @@ TEST(GgufConfig, AWindowMakesALlamaFileMistrals) {
   EXPECT_EQ(qwen["sliding_window"], 8);
 }
 
+TEST(GgufConfig, WhatAFileHasDecidesBetweenModelsOfOneArchitecture) {
+  const auto type = [](const GgufBuilder& builder) {
+    return gguf_config(*parse(builder.build()))["model_type"].get<std::string>();
+  };
+  EXPECT_EQ(type(small_model("olmo2")), "olmo2");
+  EXPECT_EQ(type(small_model("olmo2").u32("olmo2.attention.sliding_window", 8)), "olmo3");
+  EXPECT_EQ(type(small_model("mistral3")), "mistral");
+  const auto ministral = small_model("mistral3")
+                             .f32("mistral3.attention.temperature_scale", 0.25f)
+                             .u32("mistral3.rope.scaling.original_context_length", 16);
+  EXPECT_EQ(type(ministral), "ministral3");
+  const Json scaling = gguf_config(*parse(ministral.build()))["rope_scaling"];
+  EXPECT_EQ(scaling["rope_type"], "default");
+  EXPECT_EQ(scaling["llama_4_scaling_beta"], 0.25);
+  EXPECT_EQ(scaling["original_max_position_embeddings"], 16);
+}
+
+TEST(GgufConfig, AShareOfTheHeadThatRotatesIsSaidWhereItIsNotTheWholeByDefault) {
+  EXPECT_EQ(gguf_config(*parse(small_model("glm4").build()))["partial_rotary_factor"], 1.0);
+  EXPECT_FALSE(gguf_config(*parse(small_model("llama").build())).contains("partial_rotary_factor"));
+}
+
 TEST(GgufConfig, OtherArchitecturesGiveTheirVocabulary) {
   const auto text =
       GgufBuilder().text("general.architecture", "gpt2").strings("tokenizer.ggml.tokens", {"a", "b"}).build();
@@ -182,6 +205,14 @@ TEST(GgufConfig, RefusesMissingAndAbsurdValues) {
           {"key_length", "0"});
   refused(small_model("granite").u32("granite.attention.sliding_window", 8),
           {"granite.attention.sliding_window"});
+  refused(small_model("llama").f32("llama.rope.scale_linear", std::numeric_limits<float>::quiet_NaN()),
+          {"rope.scale_linear", "expected a finite number"});
+  refused(small_model("glm4").array("glm4.rope.dimension_sections", GgufType::I32,
+                                    std::vector<std::int32_t>{1, 1, 0, 0}),
+          {"glm4.rope.dimension_sections", "positions"});
+  refused(small_model("glm4").u32("glm4.nextn_predict_layers", 1), {"glm4.nextn_predict_layers"});
+  refused(small_model("mistral3").f32("mistral3.attention.temperature_scale", 0.1f),
+          {"mistral3.rope.scaling.original_context_length"});
   refused(small_model("llama").u32("llama.rope.dimension_count", 6), {"rope.dimension_count", "4", "6"});
   refused(small_model("llama").strings("tokenizer.ggml.tokens", {"a", "b", "c", "d"}),
           {"token_embd", "3", "4"});

@@ -241,6 +241,95 @@ TEST(ModelConfig, Qwen) {
   EXPECT_EQ(qwen3.head_dim, 128);
 }
 
+TEST(ModelConfig, Olmo3sWindowedLayersRotateUnscaled) {
+  json config = with(with(llama(), "model_type", "olmo3"), "num_hidden_layers", 5);
+  config["sliding_window"] = 32;
+  config["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", 8.0}, {"original_max_position_embeddings", 64}};
+  const ModelConfig c = parse(config);
+  EXPECT_EQ(windows(c), (Windows{32, 32, 32, 0, 32}));
+  EXPECT_EQ(c.layer(3).rope.factor, 8);
+  EXPECT_EQ(c.layer(0).rope, (RopeConfig{.theta = 500000}));
+  EXPECT_EQ(parse(with(config, "rope_theta", 777.0)).layer(0).rope.theta, 777);
+  EXPECT_EQ(c.layer(0).norms, NormPlace::After);
+  EXPECT_FLOAT_EQ(c.norm_eps, 1e-5f);
+}
+
+TEST(ModelConfig, QueriesThatGrow) {
+  json config = with(with(llama(), "model_type", "ministral3"), "num_key_value_heads", 2);
+  EXPECT_THAT(failure(config), HasSubstr("rope_parameters: missing"));  // whose defaults are scaled ones
+  config["rope_parameters"] = {{"rope_type", "yarn"},
+                               {"factor", 16.0},
+                               {"mscale", 1.0},
+                               {"mscale_all_dim", 1.0},
+                               {"llama_4_scaling_beta", 0.5},
+                               {"original_max_position_embeddings", 100}};
+  const ModelConfig c = parse(config);
+  EXPECT_EQ(c.rope().attention_factor, 1);
+  const QueryGrowth growth = c.layer(1).query_growth;
+  EXPECT_EQ(growth, (QueryGrowth{.beta = 0.5, .step = 100}));
+  EXPECT_EQ(growth.at(0), 1.0f);
+  EXPECT_EQ(growth.at(99), 1.0f);
+  EXPECT_FLOAT_EQ(growth.at(100), 1 + 0.5f * std::log(2.0f));
+  EXPECT_FLOAT_EQ(growth.at(799), 1 + 0.5f * std::log(8.0f));
+  config["rope_parameters"]["llama_4_scaling_beta"] = 0;
+  EXPECT_EQ(parse(config).layer(0).query_growth, QueryGrowth());
+  for (const json& bad : {json(-1), json("0.1"), json(1e30), json::array()}) {
+    config["rope_parameters"]["llama_4_scaling_beta"] = bad;
+    EXPECT_THAT(failure(config), HasSubstr("rope_parameters.llama_4_scaling_beta"));
+  }
+  config["rope_parameters"] = {{"rope_type", "default"}, {"llama_4_scaling_beta", 0.5}};
+  EXPECT_THAT(failure(config), HasSubstr("rope_parameters.original_max_position_embeddings"));
+  config["model_type"] = "llama";
+  EXPECT_THAT(failure(config), HasSubstr("llama_4_scaling_beta: is not supported"));
+}
+
+TEST(ModelConfig, HunyuansAlphaIsALargerBase) {
+  json config = with(llama(), "model_type", "hunyuan_v1_dense");
+  config["rope_scaling"] = {{"type", "dynamic"}, {"alpha", 50.0}, {"factor", 1.0}};
+  const ModelConfig c = parse(config);
+  EXPECT_EQ(c.rope().scaling, RopeConfig::Scaling::None);
+  EXPECT_NEAR(c.rope().theta, 10000 * std::pow(50.0, 16.0 / 14), 1e-6 * c.rope().theta);
+  EXPECT_EQ(c.max_context, 2048);
+  EXPECT_TRUE(c.layer(0).norms_rotated);
+  for (const json& bad : {json(0), json(-2), json("50"), json(1e9)}) {
+    config["rope_scaling"]["alpha"] = bad;
+    EXPECT_THAT(failure(config), HasSubstr("rope_scaling.alpha"));
+  }
+  config["rope_scaling"]["alpha"] = 1e6;
+  EXPECT_THAT(failure(with(config, "rope_theta", 1e12)), HasSubstr("rope_scaling.alpha"));
+  config["rope_scaling"].erase("alpha");
+  EXPECT_EQ(parse(config).rope().scaling, RopeConfig::Scaling::Dynamic);
+  // Of another family's dynamic scaling it is no part.
+  config["rope_scaling"]["alpha"] = 50;
+  EXPECT_EQ(parse(with(config, "model_type", "llama")).rope().scaling, RopeConfig::Scaling::Dynamic);
+}
+
+TEST(ModelConfig, GlmErnieAndSeedOss) {
+  const json base = with(llama(), "num_key_value_heads", 2);
+  for (const char* type : {"glm", "glm4"}) {
+    const json config = with(base, "model_type", type);
+    EXPECT_EQ(parse(config).head_dim, 128);
+    EXPECT_EQ(parse(config).rope().dims, 64);
+    EXPECT_EQ(parse(with(config, "partial_rotary_factor", 1.0)).rope().dims, 0);
+    EXPECT_EQ(parse(with(config, "rope_parameters", {{"partial_rotary_factor", 0.25}})).rope().dims, 32);
+    EXPECT_TRUE(parse(config).layer(0).qkv_bias);
+    EXPECT_FALSE(parse(config).layer(0).o_bias);
+    EXPECT_FALSE(parse(with(config, "attention_bias", false)).layer(0).qkv_bias);
+    EXPECT_FLOAT_EQ(parse(config).norm_eps, 1.5625e-7f);
+  }
+  EXPECT_EQ(parse(with(base, "model_type", "glm4")).layer(0).norms, NormPlace::Both);
+  const json ernie = with(base, "model_type", "ernie4_5");
+  EXPECT_TRUE(parse(ernie).tied_embeddings);
+  EXPECT_EQ(parse(ernie).rope().theta, 500000);
+  EXPECT_FALSE(parse(ernie).layer(0).mlp_bias);
+  const LayerSpec biased = parse(with(ernie, "use_bias", true)).layer(0);
+  EXPECT_TRUE(biased.qkv_bias && biased.o_bias && biased.mlp_bias);
+  const LayerSpec seed = parse(with(base, "model_type", "seed_oss")).layer(0);
+  EXPECT_TRUE(seed.qkv_bias);
+  EXPECT_FALSE(seed.o_bias || seed.mlp_bias);
+  EXPECT_TRUE(parse(with(with(base, "model_type", "seed_oss"), "attention_out_bias", true)).layer(0).o_bias);
+}
+
 TEST(ModelConfig, ScalingThatExtendsTheContext) {
   json config = with(llama(), "rope_scaling", {{"type", "linear"}, {"factor", 4}});
   EXPECT_EQ(parse(config).max_context, 8192);  // Vicuna 16k writes the original length
