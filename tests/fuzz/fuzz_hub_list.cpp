@@ -9,7 +9,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::vector<std::string> paths;
     for (const augur::HubFile& file : list.files) {
       // What reaches the disk and a URL.
-      if (("/" + file.path + "/").find("/../") != std::string::npos || file.path.starts_with('/')) __builtin_trap();
+      if (("/" + file.path + "/").find("/../") != std::string::npos || file.path.starts_with('/'))
+        __builtin_trap();
       paths.push_back(file.path);
     }
     for (const char* name : {"o/n", "o/n:Q8_0"}) {

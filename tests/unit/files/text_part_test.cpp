@@ -36,15 +36,17 @@ TEST(TextPart, HasTheDefaultsOfTheWholesClass) {
   EXPECT_EQ(gemma["model_type"], "gemma3_text");
   EXPECT_EQ(gemma["num_attention_heads"], 8);
   EXPECT_EQ(gemma["vocab_size"], 262208);
-  const Json mistral = text_part({{"model_type", "mistral3"}, {"text_config", Json::object()}}, "config.json");
+  const Json mistral =
+      text_part({{"model_type", "mistral3"}, {"text_config", Json::object()}}, "config.json");
   EXPECT_EQ(mistral["model_type"], "mistral");
   EXPECT_FALSE(mistral.contains("num_attention_heads"));
 }
 
 TEST(TextPart, TextModelsAreTheirOwn) {
   for (const Json& config :
-       {Json{{"model_type", "llama"}, {"text_config", {{"model_type", "qwen3"}}}}, Json{{"model_type", "mistral3"}},
-        Json{{"model_type", 3}, {"text_config", Json::object()}}, Json::array({1}), Json()}) {
+       {Json{{"model_type", "llama"}, {"text_config", {{"model_type", "qwen3"}}}},
+        Json{{"model_type", "mistral3"}}, Json{{"model_type", 3}, {"text_config", Json::object()}},
+        Json::array({1}), Json()}) {
     EXPECT_FALSE(has_text_part(config)) << config;
     EXPECT_EQ(text_part(config, "config.json"), config);
   }
@@ -52,8 +54,11 @@ TEST(TextPart, TextModelsAreTheirOwn) {
 
 TEST(TextPart, IsAnObject) {
   for (const Json& bad : {Json(), Json(3), Json("text"), Json::array()}) {
-    expect_error([&] { text_part({{"model_type", "gemma3"}, {"text_config", bad}}, "config.json"); },
-                 {"config.json", "text_config", "expected an object"});
+    expect_error(
+        [&] {
+          text_part({{"model_type", "gemma3"}, {"text_config", bad}}, "config.json");
+        },
+        {"config.json", "text_config", "expected an object"});
   }
 }
 
@@ -108,8 +113,11 @@ TEST_F(WholeFolder, UnknownTensorsStayAndAreLeftOver) {
 }
 
 TEST_F(WholeFolder, TensorsOfBothNamesAreRefused) {
-  expect_error([&] { open({"language_model.model.norm.weight", "model.norm.weight"}); },
-               {"model.norm.weight", "twice"});
+  expect_error(
+      [&] {
+        open({"language_model.model.norm.weight", "model.norm.weight"});
+      },
+      {"model.norm.weight", "twice"});
 }
 
 }  // namespace
