@@ -40,6 +40,14 @@ def tokenizer_json():
         "bos_token": "<s>", "eos_token": {"content": "</s>"}, "add_bos_token": True,
         "added_tokens_decoder": {"13": {"content": "<x>", "special": True}}}
     (out / "byte_level.json").write_text(json.dumps(byte_level, ensure_ascii=False))
+    byte_level["pre_tokenizer"]["pretokenizers"] = [
+        {"type": "Split", "pattern": {"Regex": r"\d{1,3}(?=(?:\d{3})*\b)"}, "behavior": "Isolated", "invert": False},
+        {"type": "Split", "pattern": {"Regex": r"[\p{L}&&[^\p{Han}a-f[x-z]]]+|[^\S\w]{1,2}+|^\h$|\b(?m:.){,2}|\u00e9|[[:alpha:]-]"},
+         "behavior": "Isolated", "invert": False},
+        {"type": "Punctuation", "behavior": "Contiguous"}, {"type": "Whitespace"}, {"type": "CharDelimiterSplit", "delimiter": "_"},
+        {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+        {"type": "Digits", "individual_digits": False}]
+    (out / "expressions.json").write_text(json.dumps(byte_level, ensure_ascii=False))
     vocab = {c: i for i, c in enumerate(["<unk>", "<s>", "</s>", "<0x0A>", "<0xC3>", "<0xB6>", "▁", "h", "e", "l", "o", "he", "▁he", "ll"])}
     characters = {
         "added_tokens": [added(0, "<unk>"), added(1, "<s>"), added(2, "</s>")],
@@ -83,7 +91,8 @@ def sentencepiece():
 
 def gguf_vocabulary():
     out = folder("gguf_vocabulary")
-    for name, model, pre in (("spm", "llama", "default"), ("llama3", "gpt2", "llama-bpe"), ("qwen2", "gpt2", "qwen2"), ("default", "gpt2", "default")):
+    for name, model, pre in (("spm", "llama", "default"), ("llama3", "gpt2", "llama-bpe"), ("qwen2", "gpt2", "qwen2"), ("default", "gpt2", "default"),
+                             ("gemma4", "gemma4", "gemma4"), ("kimi", "gpt2", "kimi-k2"), ("afmoe", "gpt2", "afmoe"), ("superbpe", "gpt2", "superbpe")):
         w = gguf.GGUFWriter(out / f"{name}.gguf", "llama")
         w.add_tokenizer_model(model)
         w.add_tokenizer_pre(pre)

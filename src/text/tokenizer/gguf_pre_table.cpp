@@ -26,7 +26,7 @@ struct Joined {
   static constexpr Text kText{kBytes.data(), kSize};
 };
 constexpr Text kBar = "|";
-constexpr Text kNothing = "";
+constexpr Text kNothing;
 template <const Text&... parts>
 constexpr Text any_of = Joined<kBar, parts...>::kText;
 template <const Text&... parts>

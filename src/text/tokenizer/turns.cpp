@@ -22,8 +22,7 @@ constexpr std::string_view kEndTexts[] = {
     "<turn|>",
     "<|tool_response>",
     "<end_of_utterance>",
-    "<\xEF\xBD\x9C"
-    "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>",
+    "<\uFF5Cend\u2581of\u2581sentence\uFF5C>",
     // What may be text elsewhere.
     "</s>",
     "<eos>",
@@ -66,19 +65,21 @@ void keep_messages_in_turns(Tokenizer& tokenizer) {
   const auto ends = [&](std::string_view text) {
     return std::ranges::any_of(tokenizer.eos, [&](TokenId id) { return text_of(id) == text; });
   };
-  // A folder's list need not hold those that tell the format.
-  const auto has = [&](std::string_view text) {
-    if (ends(text)) return true;
-    for (TokenId id = 0; id < tokenizer.vocab_size(); ++id)
-      if (tokenizer.is_special(id) && tokenizer.token_bytes(id) == text) return true;
-    return false;
-  };
   const auto is_no_end = [&](std::string_view text) {
     std::erase_if(tokenizer.eos, [&](TokenId id) { return text_of(id) == text; });
   };
   if (ends("<|end|>")) {
-    const bool call = has("<|call|>");
-    if ((call && has("<|return|>")) || (has("<|flush|>") && (call || has("<|calls|>")))) is_no_end("<|end|>");
+    // A folder's list of ends need not hold those that tell the format.
+    bool returns = false, calls = false, flushes = false, calls_several = false;
+    for (TokenId id = 0; id < tokenizer.vocab_size(); ++id) {
+      if (!tokenizer.is_special(id)) continue;
+      const std::string text = tokenizer.token_bytes(id);
+      returns |= text == "<|return|>";
+      calls |= text == "<|call|>";
+      flushes |= text == "<|flush|>";
+      calls_several |= text == "<|calls|>";
+    }
+    if ((returns && calls) || (flushes && (calls || calls_several))) is_no_end("<|end|>");
   }
   if (ends("</s>") && (ends("<|tool_response>") || ends("<|plamo:eos|>"))) is_no_end("</s>");
 }

@@ -285,6 +285,10 @@ TEST(GgufTokenizer, WhatEndsAMessageDoesNotEndTheTurn) {
   EXPECT_THAT(ends({"<eos>", "<turn|>", "</s>"}, {"<|tool_response>", "<|tool_call>"}),
               UnorderedElementsAre("<eos>", "<turn|>", "<|tool_response>"));
   EXPECT_THAT(ends({"</s>"}, {}), UnorderedElementsAre("</s>"));
+  const std::string deepseek =
+      "<\xEF\xBD\x9C"
+      "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>";
+  EXPECT_THAT(ends({deepseek, "<pad>"}, {}), UnorderedElementsAre(deepseek));
 }
 
 TEST(GgufTokenizer, GemmasTokensAreTextWithBytesToFallBackOn) {
