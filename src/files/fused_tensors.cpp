@@ -50,6 +50,9 @@ Slices slices_of(const nlohmann::json& config, const StoredTensor& tensor) {
   if (tensor.name.ends_with(".self_attn.sinks.weight") && tensor.shape.size() == 1) {
     return {{with(".sinks.weight", ".sinks"), tensor.shape[0]}};
   }
+  if (tensor.name.ends_with(".feed_forward.expert_bias.bias") && tensor.shape.size() == 1) {
+    return {{with(".expert_bias.bias", ".expert_bias"), tensor.shape[0]}};
+  }
   constexpr std::string_view kExperts = ".experts.";
   const bool by_expert =
       tensor.shape.size() == 3 || (tensor.shape.size() == 2 && tensor.name.ends_with(".bias"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/ops.h"
+#include "model/sigmoid.h"
 
 namespace augur {
 
@@ -22,16 +23,26 @@ void ExpertRows::reset(const ExpertSpec& spec, int rows) {
   shares_.resize(places);
 }
 
-void ExpertRows::route(int row, const float* scores) {
+void ExpertRows::route(int row, float* scores, const float* bias) {
   int* chosen = chosen_.data() + index(row, 0);
   float* shares = shares_.data() + index(row, 0);
+  if (spec_.sigmoid) {
+    for (int e = 0; e < spec_.count; ++e) scores[e] = sigmoid(scores[e]);
+  }
+  const auto better = [&](int a, int b) {
+    return bias == nullptr ? scores[a] > scores[b] : scores[a] + bias[a] > scores[b] + bias[b];
+  };
   int held = 0;
   for (int e = 0; e < spec_.count; ++e) {
-    if (held == spec_.active && !(scores[e] > scores[chosen[held - 1]])) continue;
+    if (held == spec_.active && !better(e, chosen[held - 1])) continue;
     int at = held < spec_.active ? held++ : held - 1;
-    for (; at > 0 && scores[e] > scores[chosen[at - 1]]; --at) chosen[at] = chosen[at - 1];
+    for (; at > 0 && better(e, chosen[at - 1]); --at) chosen[at] = chosen[at - 1];
     chosen[at] = e;
   }
+  spec_.sigmoid ? share_by_sigmoid(scores, chosen, shares) : share_by_softmax(scores, chosen, shares);
+}
+
+void ExpertRows::share_by_softmax(const float* scores, const int* chosen, float* shares) const {
   const float best = scores[chosen[0]];
   for (int i = 0; i < spec_.active; ++i) shares[i] = scores[chosen[i]];
   const bool of_all = spec_.softmax_of_all && !spec_.normalise;
@@ -39,6 +50,19 @@ void ExpertRows::route(int row, const float* scores) {
       of_all ? sum_exp(scores, spec_.count, best, 1.0f) : sum_exp(shares, spec_.active, best, 1.0f);
   exp_row(shares, spec_.active, best, 1.0f, shares);
   for (int i = 0; i < spec_.active; ++i) shares[i] /= sum;
+}
+
+void ExpertRows::share_by_sigmoid(const float* scores, const int* chosen, float* shares) const {
+  constexpr float kNoDivisionByZero = 1e-6f;  // as Hugging Face has it
+  float sum = 0;
+  for (int i = 0; i < spec_.active; ++i) {
+    shares[i] = scores[chosen[i]];
+    sum += shares[i];
+  }
+  for (int i = 0; i < spec_.active; ++i) {
+    if (spec_.normalise) shares[i] /= sum + kNoDivisionByZero;
+    shares[i] *= spec_.scale;
+  }
 }
 
 void ExpertRows::group() {

@@ -16,9 +16,9 @@ class ExpertRows {
   void reserve(const ExpertSpec& spec, std::int64_t rows);
   /// Takes `rows` rows; nothing is routed yet.
   void reset(const ExpertSpec& spec, int rows);
-  /// Chooses for one row: scores [spec.count]; the better first, equal ones by index. Any thread, each row
-  /// once.
-  void route(int row, const float* scores);
+  /// Chooses for one row: scores [spec.count], which may be overwritten; the better first, equal ones by
+  /// index. `bias` [spec.count]: with ExpertSpec::chosen_by_bias. Any thread, each row once.
+  void route(int row, float* scores, const float* bias);
   /// Orders what was chosen by expert. When all rows are routed.
   void group();
 
@@ -36,6 +36,8 @@ class ExpertRows {
   float share(int row, int choice) const { return shares_[index(row, choice)]; }
 
  private:
+  void share_by_softmax(const float* scores, const int* chosen, float* shares) const;
+  void share_by_sigmoid(const float* scores, const int* chosen, float* shares) const;
   std::size_t index(int row, int choice) const {
     return static_cast<std::size_t>(row) * static_cast<std::size_t>(spec_.active) +
            static_cast<std::size_t>(choice);

@@ -38,6 +38,12 @@ constexpr TensorNames kLfm2Names = {
     .gate = "feed_forward.w1",
     .up = "feed_forward.w3",
     .down = "feed_forward.w2",
+    .router = "feed_forward.gate",
+    .choice_bias = "feed_forward.expert_bias",
+    .expert = "feed_forward.experts.{}.",
+    .expert_gate = "w1",
+    .expert_up = "w3",
+    .expert_down = "w2",
 };
 
 // Vicuna, SmolLM2 and DeepSeek-R1-Distill-Llama call themselves llama; DeepSeek-R1-Distill-Qwen qwen2.
@@ -329,6 +335,20 @@ constexpr std::array kFamilies = {
         .tied = true,
         .qk_norm = QkNorm::PerHead,
         .conv = true,
+        .names = kLfm2Names,
+    },
+    Family{
+        .name = "lfm2_moe",
+        .gguf = "lfm2moe",
+        .default_context = 128000,
+        .default_kv_heads = 8,
+        .default_theta = 1e6,
+        .default_eps = 1e-5,
+        .norm_eps = "norm_eps",
+        .tied = true,
+        .qk_norm = QkNorm::PerHead,
+        .conv = true,
+        .experts = ExpertRule::Lfm2,
         .names = kLfm2Names,
     },
 };

@@ -28,7 +28,8 @@ struct TensorNames {
   std::string_view up = "mlp.up_proj";
   std::string_view down = "mlp.down_proj";
   std::string_view router = "mlp.gate";
-  std::string_view expert = "mlp.experts.{}.";  ///< before the three below
+  std::string_view choice_bias = "mlp.expert_bias";  ///< where ExpertSpec::chosen_by_bias
+  std::string_view expert = "mlp.experts.{}.";       ///< before the three below
   std::string_view expert_gate = "gate_proj";
   std::string_view expert_up = "up_proj";
   std::string_view expert_down = "down_proj";
@@ -63,6 +64,7 @@ enum class ExpertRule {
   Mixtral,  ///< all layers, of `intermediate_size`
   GptOss,   ///< all layers, of `intermediate_size`, with biases; softmax over the chosen ones only
   Qwen,     ///< by `decoder_sparse_step` and `mlp_only_layers`, of `moe_intermediate_size`
+  Lfm2,     ///< from `num_dense_layers` on, of `moe_intermediate_size`, shared by sigmoids
 };
 
 /// What distinguishes one family of decoders from the others: how config.json becomes LayerSpecs, and what

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/elementary.h"
 #include "model/config_bounds.h"
+#include "model/sigmoid.h"
 
 namespace augur {
 
@@ -23,7 +23,7 @@ float gate_of(const float* row, const std::vector<float>& gate) {
   for (std::size_t half = 8; half > 0; half /= 2) {
     for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
   }
-  return 1.0f / (1.0f + static_cast<float>(elementary::exp(-sums[0])));
+  return sigmoid(sums[0]);
 }
 
 /// Panels of gate and up that stay together: a pair, or two where the activation is quantised, in blocks of
@@ -466,7 +466,7 @@ void ForwardPass::route_rows(Team& team, int index, Timer& timer) const {
                 team.split(layer.router.panels()));
   timer.publish(team, ForwardProfile::GateUp, ws_.router_scores);
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-    ws_.expert_rows.route(static_cast<int>(r), ws_.router_scores.floats(r));
+    ws_.expert_rows.route(static_cast<int>(r), ws_.router_scores.floats(r), data_of(layer.choice_bias));
   }
   timer.publish(team, ForwardProfile::GateUp, ws_.expert_rows);
   if (team.rank() == 0) {

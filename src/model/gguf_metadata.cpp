@@ -162,9 +162,24 @@ void add_convolutions(const std::string& prefix, const ModelConfig& config, cons
 /// Error where GGUF's readers would assume otherwise.
 void add_experts(const std::string& prefix, const ModelConfig& config, const GgufArchitecture& architecture,
                  const std::string& file, GgufMetadata& out) {
-  const ExpertSpec& experts = config.layer(0).experts;
-  for (const LayerSpec& kind : config.kinds) {
-    if (kind.experts != experts) throw Error("{}: GGUF files cannot say that layers' experts differ", file);
+  const ExpertSpec experts = config.experts();
+  int dense = 0;  // layers
+  while (config.layer(dense).experts.count == 0) ++dense;
+  for (int i = 0; i < config.layers; ++i) {
+    const bool leads = architecture.conv && i < dense;
+    if (!leads && config.layer(i).experts != experts)
+      throw Error("{}: GGUF files cannot say that layers' experts differ", file);
+  }
+  if (experts.sigmoid) {
+    const auto expect = [&](bool as_read, const char* key) {
+      if (!as_read) throw Error("{}: {}: GGUF files of {} cannot say this", file, key, architecture.name);
+    };
+    expect(experts.normalise, "norm_topk_prob");
+    expect(experts.chosen_by_bias, "use_expert_bias");
+    expect(experts.scale == 1.0f, "routed_scaling_factor");
+    constexpr std::uint32_t kSigmoid = 2;
+    out.set_u32(prefix + "expert_gating_func", kSigmoid);
+    out.set_u32(prefix + "leading_dense_block_count", static_cast<std::uint32_t>(dense));
   }
   const bool says = find_family(config.family)->experts == ExpertRule::Qwen;
   if (says && experts.normalise != architecture.normalised_experts) {

@@ -39,6 +39,7 @@ LayerReader::LayerReader(const JsonFields& fields, const Family& family, const M
 LayerSpec LayerReader::layer(int index) const {
   const auto i = static_cast<std::size_t>(index);
   LayerSpec layer = common_;
+  if (has_experts_[i]) layer.experts = experts_;
   if (convolves_[i]) {
     layer.conv = conv_;
     layer.qk_norm = QkNorm::None;
@@ -48,7 +49,6 @@ LayerSpec LayerReader::layer(int index) const {
   layer.window = windowed_[i] ? window_ : 0;
   layer.rope = windowed_[i] ? window_rope_ : full_rope_;
   if (!rotates_[i]) layer.rope = {.none = true};
-  if (has_experts_[i]) layer.experts = experts_;
   return layer;
 }
 
@@ -261,6 +261,19 @@ void LayerReader::read_experts() {
     return;
   }
   experts_.width = static_cast<int>(fields_.require_int("moe_intermediate_size", kMaxIntermediate));
+  if (family_.experts == ExpertRule::Lfm2) {
+    experts_.sigmoid = true;
+    experts_.normalise = fields_.flag("norm_topk_prob", true);
+    experts_.chosen_by_bias = fields_.flag("use_expert_bias", true);
+    experts_.scale =
+        static_cast<float>(fields_.find_number("routed_scaling_factor", kMinScale, kMaxScale).value_or(1));
+    std::size_t dense = 0;
+    if (const auto* key = fields_.find("num_dense_layers"); key == nullptr || *key != 0)
+      dense = static_cast<std::size_t>(fields_.find_int("num_dense_layers", kMaxLayers).value_or(2));
+    if (dense >= layers) fields_.fail("num_dense_layers", fmt::format("{} of {} layers", dense, layers));
+    std::fill(has_experts_.begin() + static_cast<std::ptrdiff_t>(dense), has_experts_.end(), true);
+    return;
+  }
   experts_.normalise = fields_.flag("norm_topk_prob");
   if (family_.shared_expert) {
     experts_.shared =

@@ -71,8 +71,13 @@ struct ExpertSpec {
   int width = 0;   ///< of one expert's intermediate activations
   /// True: softmax over all scores, then the active ones' shares; false: softmax over the active ones only.
   bool softmax_of_all = true;
-  bool normalise = true;  ///< with softmax_of_all: the shares are made to sum to 1
-  bool bias = false;      ///< of the router and of the experts' products
+  /// The shares are each score's own sigmoid instead.
+  bool sigmoid = false;
+  bool normalise = true;  ///< with softmax_of_all or sigmoid: the shares are made to sum to 1
+  bool chosen_by_bias =
+      false;           ///< with sigmoid: chosen are the largest shares plus a number of each expert's
+  float scale = 1.0f;  ///< with sigmoid: of all shares
+  bool bias = false;   ///< of the router and of the experts' products
   /// > 0: width of one more expert that every row goes to. What it gives is scaled by the sigmoid of the
   /// row's product with a gate.
   int shared = 0;

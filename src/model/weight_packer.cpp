@@ -195,6 +195,9 @@ void pack_experts(WeightPacker& packer, const ModelConfig& config, const ExpertS
     layer.router_bias.resize(static_cast<std::size_t>(round_to_panel(spec.count)));
     packer.bias(layer.router_bias, fmt::format("{}{}.bias", prefix, names.router), spec.count);
   }
+  if (spec.chosen_by_bias) {
+    packer.vector(layer.choice_bias, fmt::format("{}{}", prefix, names.choice_bias), spec.count);
+  }
   if (spec.shared > 0) {
     const auto name = [&](std::string_view part) { return fmt::format("{}{}.weight", prefix, part); };
     packer.matrix(layer.gate_up, name(names.shared_gate), spec.shared, hidden, kGatePanels);

@@ -17,8 +17,8 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 from transformers import (Ernie4_5Config, Gemma2Config, Gemma3TextConfig, Glm4Config, GlmConfig, GptOssConfig,
-                          GraniteConfig, GraniteMoeHybridConfig, HunYuanDenseV1Config, Lfm2Config, LlamaConfig,
-                          Ministral3Config, Mistral3Config, MistralConfig, MixtralConfig, Olmo2Config, Olmo3Config,
+                          GraniteConfig, GraniteMoeHybridConfig, HunYuanDenseV1Config, Lfm2Config, Lfm2MoeConfig,
+                          LlamaConfig, Ministral3Config, Mistral3Config, MistralConfig, MixtralConfig, Olmo2Config, Olmo3Config,
                           Phi3Config, PixtralVisionConfig, Qwen2Config, Qwen2MoeConfig, Qwen3Config, Qwen3MoeConfig,
                           SeedOssConfig, SmolLM3Config)
 from transformers.integrations.mxfp4 import convert_moe_packed_tensors
@@ -117,13 +117,16 @@ MODELS = {
                        layer_types=["conv", "full_attention", "conv", "conv", "full_attention"]),
     "lfm2_bias": Lfm2Config(**LFM2, num_hidden_layers=3, intermediate_size=72, block_auto_adjust_ff_dim=False,
                             conv_bias=True, conv_L_cache=4, tie_word_embeddings=False, full_attn_idxs=[1]),
+    "lfm2_moe": Lfm2MoeConfig(**LFM2, num_hidden_layers=4, intermediate_size=72, moe_intermediate_size=24, num_experts=6,
+                              num_experts_per_tok=2, num_dense_layers=1,
+                              layer_types=["conv", "full_attention", "conv", "full_attention"]),
 }
 # These keep the newer form of the rotation's keys.
 NEWER = ("yarn_rope", "qwen3", "gemma3", "gpt_oss", "gpt_oss_folder", "gpt_oss_mxfp4", "ministral3", "glm4",
-         "lfm2")
+         "lfm2", "lfm2_moe")
 # Inputs of these are as long as those of models with windows, to be longer than an original
 # context, or than a page of the cache.
-LONG = ("ministral3", "lfm2", "lfm2_bias")
+LONG = ("ministral3", "lfm2", "lfm2_bias", "lfm2_moe")
 # Keys that tell nothing about the model.
 NOISE = {"transformers_version", "initializer_range", "use_cache", "pretraining_tp", "pad_token_id", "dtype", "torch_dtype",
          "attention_dropout"}
@@ -135,7 +138,7 @@ KEPT = ("architectures", "model_type", *BASE, "num_key_value_heads", "head_dim",
         "position_embedding_type", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob",
         "decoder_sparse_step", "mlp_only_layers", "shared_expert_intermediate_size", "use_bias", "attention_out_bias",
         "norm_eps", "conv_L_cache", "conv_bias", "block_auto_adjust_ff_dim", "block_ffn_dim_multiplier",
-        "block_multiple_of", "full_attn_idxs")
+        "block_multiple_of", "full_attn_idxs", "num_dense_layers", "use_expert_bias", "routed_scaling_factor")
 
 
 def older_rope_keys(config):
@@ -209,6 +212,9 @@ def make(name, config, seed):
                 packed[key] = to_mxfp4(p)
                 p.copy_(convert_moe_packed_tensors(*packed[key]).float())
         windowed = getattr(config, "sliding_window", None) == WINDOW
+        for key, buffer in model.named_buffers():
+            if key.endswith("expert_bias"):  # large enough to decide
+                buffer.copy_((0.3 * torch.randn_like(buffer)).bfloat16().float())
         length = WINDOWED_LENGTH if windowed or name in LONG else LENGTH
         tokens = torch.randint(0, config.vocab_size, (1, length))
         logits = model(tokens, use_cache=False).logits[0].double()
@@ -220,7 +226,7 @@ def make(name, config, seed):
                if "inv_freq" not in k and not (tied and k == "lm_head.weight")}
     save_file(tensors, folder / "model.safetensors")
     fields = {k: v for k, v in json.loads(config.to_json_string(use_diff=False)).items() if k not in NOISE}
-    newer = ("layer_types",) if name in NEWER and (windowed or name == "lfm2") else ("max_window_layers",)
+    newer = ("layer_types",) if name in NEWER and (windowed or name.startswith("lfm2")) else ("max_window_layers",)
     fields = {k: fields[k] for k in (*KEPT, *newer) if k in fields}
     fields["architectures"] = [type(model).__name__]
     if packed:

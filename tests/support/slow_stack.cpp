@@ -328,11 +328,11 @@ void SlowStack::expert_block(int index) {
   const LayerSpec& spec = config_.layer(index);
   const auto rows = static_cast<int>(residual_.count);
   const SlowRows routed = normed(residual_, weights.mlp_norm);
-  const SlowRows scores = multiply(weights.router, routed, weights.router_bias);
+  SlowRows scores = multiply(weights.router, routed, weights.router_bias);
   ExpertRows choice;
   choice.reserve(spec.experts, rows);
   choice.reset(spec.experts, rows);
-  for (int r = 0; r < rows; ++r) choice.route(r, scores.row(r));
+  for (int r = 0; r < rows; ++r) choice.route(r, scores.row(r), data_of(weights.choice_bias));
   choice.group();
   woken_experts_ += std::ssize(choice.groups());
   SlowRows results(choice.places(), config_.hidden);

@@ -68,7 +68,7 @@ constexpr std::array<NamePair, 4> kMixtral = {{
     {"ffn_down_exps", "block_sparse_moe.experts.w2"},
 }};
 
-constexpr std::array<NamePair, 11> kLfm2 = {{
+constexpr std::array<NamePair, 16> kLfm2 = {{
     {"attn_norm", "operator_norm"},
     {"attn_output", "self_attn.out_proj"},
     {"attn_q_norm", "self_attn.q_layernorm"},
@@ -80,6 +80,11 @@ constexpr std::array<NamePair, 11> kLfm2 = {{
     {"shortconv.in_proj", "conv.in_proj"},
     {"shortconv.conv", "conv.conv"},
     {"shortconv.out_proj", "conv.out_proj"},
+    {"ffn_gate_inp", "feed_forward.gate"},
+    {"exp_probs_b", "feed_forward.expert_bias"},
+    {"ffn_gate_exps", "feed_forward.experts.w1"},
+    {"ffn_up_exps", "feed_forward.experts.w3"},
+    {"ffn_down_exps", "feed_forward.experts.w2"},
 }};
 
 constexpr std::array kArchitectures = {
@@ -227,6 +232,14 @@ constexpr std::array kArchitectures = {
                      .model_type = "lfm2",
                      .model_class = "Lfm2ForCausalLM",
                      .theta = 1e6,
+                     .conv = true,
+                     .names = kLfm2},
+    GgufArchitecture{.name = "lfm2moe",
+                     .model_type = "lfm2_moe",
+                     .model_class = "Lfm2MoeForCausalLM",
+                     .theta = 1e6,
+                     .experts = true,
+                     .normalised_experts = true,
                      .conv = true,
                      .names = kLfm2},
 };

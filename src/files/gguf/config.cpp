@@ -49,6 +49,7 @@ class Keys {
     if (!value) throw Error("{}: the metadata lack {}", file_.name(), full(key));
     return *value;
   }
+  std::optional<std::int64_t> find_int(std::string_view key) const { return file_.find_int(full(key)); }
   std::optional<double> find_float(std::string_view key) const { return file_.find_float(full(key)); }
   double number(std::string_view key) const {
     const auto value = find_float(key);
@@ -252,6 +253,7 @@ void add_experts(const GgufArchitecture& known, const Keys& keys, Json& config) 
     config["shared_expert_intermediate_size"] = *width;
   }
   if (known.normalised_experts) config["norm_topk_prob"] = true;
+  if (known.conv) config["num_dense_layers"] = keys.find_int("leading_dense_block_count").value_or(0);
 }
 
 void add_scales(const GgufArchitecture& known, const Keys& keys, std::int64_t hidden, std::int64_t heads,

@@ -70,6 +70,8 @@ std::string gguf_tensor_name(const GgufArchitecture& architecture, std::string_v
   constexpr std::string_view kLayers = "model.layers.";
   if (name.ends_with(".self_attn.sinks"))
     return gguf_tensor_name(architecture, std::string(name) + ".weight");
+  if (name.ends_with(".feed_forward.expert_bias"))
+    return gguf_tensor_name(architecture, std::string(name) + ".bias");
   const auto dot = name.rfind('.');
   if (dot == std::string_view::npos) return {};
   const auto stem = name.substr(0, dot);

@@ -173,7 +173,7 @@ TEST(ExpertRows, TakeNoMemoryWhereTheyAreRouted) {
     rows.reset(spec, count);
     for (int row = 0; row < count; ++row) {
       for (std::size_t e = 0; e < scores.size(); ++e) scores[e] = static_cast<float>((e * 7 + row * 5) % 32);
-      rows.route(row, scores.data());
+      rows.route(row, scores.data(), nullptr);
     }
     rows.group();
   }

@@ -7,10 +7,13 @@
 namespace augur {
 namespace {
 
-ExpertRows routed(const ExpertSpec& spec, const std::vector<std::vector<float>>& scores) {
+ExpertRows routed(const ExpertSpec& spec, std::vector<std::vector<float>> scores,
+                  const std::vector<float>& bias = {}) {
   ExpertRows rows;
   rows.reset(spec, static_cast<int>(scores.size()));
-  for (std::size_t r = 0; r < scores.size(); ++r) rows.route(static_cast<int>(r), scores[r].data());
+  for (std::size_t r = 0; r < scores.size(); ++r) {
+    rows.route(static_cast<int>(r), scores[r].data(), bias.empty() ? nullptr : bias.data());
+  }
   rows.group();
   return rows;
 }
@@ -45,6 +48,26 @@ TEST(ExpertRows, SharesAreASoftmax) {
   rows = routed(spec, {scores});
   EXPECT_NEAR(rows.share(0, 0), std::exp(2.0) / all, 1e-6);
   EXPECT_NEAR(rows.share(0, 1), std::exp(1.0) / all, 1e-6);
+}
+
+TEST(ExpertRows, SigmoidsAreSharesAndBiasesChoose) {
+  ExpertSpec spec{.count = 4, .active = 2, .width = 1, .sigmoid = true, .normalise = false};
+  const std::vector<float> scores = {0, -1, 2, 1};
+  const auto share = [](double score) { return 1 / (1 + std::exp(-score)); };
+  ExpertRows rows = routed(spec, {scores});
+  EXPECT_EQ(experts_of(rows, spec, 0), (std::vector<int>{2, 3}));
+  EXPECT_NEAR(rows.share(0, 0), share(2), 1e-6);
+  EXPECT_NEAR(rows.share(0, 1), share(1), 1e-6);
+
+  spec.chosen_by_bias = true;
+  spec.scale = 2.5f;
+  rows = routed(spec, {scores}, {0, 0.8f, 0, -1});
+  EXPECT_EQ(experts_of(rows, spec, 0), (std::vector<int>{1, 2})) << "1.07 and 0.88";
+  EXPECT_NEAR(rows.share(0, 0), 2.5 * share(-1), 1e-6) << "without the bias";
+  spec.normalise = true;
+  rows = routed(spec, {scores}, {0, 0.8f, 0, -1});
+  EXPECT_NEAR(rows.share(0, 0), 2.5 * share(-1) / (share(-1) + share(2)), 1e-5);
+  EXPECT_NEAR(rows.share(0, 0) + rows.share(0, 1), 2.5, 1e-5);
 }
 
 TEST(ExpertRows, PlacesOfAnExpertLieTogether) {

@@ -96,7 +96,8 @@ json model(std::string_view family) {
     config.update({{"num_local_experts", 4},
                    {"num_experts_per_tok", 2},
                    {"norm_topk_prob", !find_family(family)->shared_expert}});
-    if (experts == ExpertRule::Qwen) config["moe_intermediate_size"] = 128;
+    if (experts == ExpertRule::Qwen || experts == ExpertRule::Lfm2) config["moe_intermediate_size"] = 128;
+    if (experts == ExpertRule::Lfm2) config["num_dense_layers"] = 1;
     if (find_family(family)->shared_expert) config["shared_expert_intermediate_size"] = 192;
   }
   if (find_family(family)->query_growth) config["rope_scaling"] = nullptr;
