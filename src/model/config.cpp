@@ -156,8 +156,9 @@ ModelConfig head_shape(const ModelConfig& target) {
 }
 
 const RopeConfig& ModelConfig::rope() const {
-  const auto it = std::find_if(kinds.begin(), kinds.end(),
-                               [](const LayerSpec& kind) { return kind.window == 0 && !kind.rope.none; });
+  const auto rotates = [](const LayerSpec& kind) { return !kind.rope.none; };
+  auto it = std::ranges::find_if(kinds, [&](const auto& kind) { return kind.window == 0 && rotates(kind); });
+  if (it == kinds.end()) it = std::ranges::find_if(kinds, rotates);
   return (it == kinds.end() ? kinds.front() : *it).rope;
 }
 

@@ -35,8 +35,8 @@ struct ModelConfig {
 
   std::size_t kind(int index) const { return kind_of.empty() ? 0 : kind_of[static_cast<std::size_t>(index)]; }
   const LayerSpec& layer(int index) const { return kinds[kind(index)]; }
-  /// Of the layers that see the whole context, where there are such: how far the model was trained and
-  /// extended shows there.
+  /// Of the layers that see the whole context and rotate, where there are such (how far the model was trained
+  /// and extended shows there), else of others that rotate.
   const RopeConfig& rope() const;
   /// Of the layers that have any; count 0: none has. They are alike in all families.
   ExpertSpec experts() const;

@@ -98,13 +98,15 @@ struct Family {
   Activation activation = Activation::Silu;  ///< where `hidden_act` and `hidden_activation` are absent
   WindowRule window = WindowRule::Never;
   std::int64_t default_window = 4096;
-  int window_pattern = 0;  ///< with WindowRule::Pattern, where the key is absent
+  int window_pattern = 0;   ///< with WindowRule::Pattern, where the key is absent
+  bool full_first = false;  ///< then the first of so many layers sees all, not the last
   /// Linear rope scaling is counted in `max_position_embeddings`, which elsewhere is the length without it.
   bool scaled_positions = false;
   /// Windowed layers rotate unscaled, by `rope_local_base_freq`, or `local_theta` where that is absent, or
   /// the others' base where that is 0.
   bool local_rotation = false;
   double local_theta = 0.0;
+  bool layer_thetas = false;  ///< `layer_rope_theta` may have each layer's base, 0 for none
   double rotary_share = 1.0;  ///< of a head, where `partial_rotary_factor` is absent
   bool rotates_neighbours =
       false;                    ///< files have the two dimensions of a rotation side by side (RotaryOrder)

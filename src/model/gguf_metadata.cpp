@@ -82,6 +82,11 @@ void check_rotations(const ModelConfig& config, const Family& family, const std:
     const RopeConfig& rope = config.layer(i).rope;
     if (!config.layer(i).attends()) continue;
     const bool rotates = family.rope_interval == 0 || (i + 1) % family.rope_interval != 0;
+    if (family.layer_thetas) {
+      if (rope.none || rope == config.rope()) continue;
+      throw Error("{}: layer_rope_theta: GGUF files cannot say that layer {} rotates by another base", file,
+                  i);
+    }
     if (rope.none == rotates) {
       throw Error("{}: no_rope_layers, no_rope_layer_interval: GGUF files cannot say that layer {} {}", file,
                   i, rotates ? "does not rotate" : "rotates");
@@ -119,6 +124,11 @@ void add_layers(const std::string& prefix, const ModelConfig& config, const Gguf
     }
   }
   const Family& family = *find_family(config.family);
+  if (family.layer_thetas) {
+    std::vector<std::int32_t> rotating;
+    for (int i = 0; i < config.layers; ++i) rotating.push_back(config.layer(i).rope.none ? 0 : 1);
+    out.set(prefix + "attention.rope_pattern", std::span<const std::int32_t>(rotating));
+  }
   check_rotations(config, family, file);
   check_activation(config, family, architecture, file);
   for (const LayerSpec& kind : config.kinds) {

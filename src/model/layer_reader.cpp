@@ -48,6 +48,7 @@ LayerSpec LayerReader::layer(int index) const {
   }
   layer.window = windowed_[i] ? window_ : 0;
   layer.rope = windowed_[i] ? window_rope_ : full_rope_;
+  if (!thetas_.empty()) layer.rope.theta = thetas_[i];
   if (!rotates_[i]) layer.rope = {.none = true};
   return layer;
 }
@@ -127,7 +128,8 @@ std::vector<bool> LayerReader::windowed_by_rule() const {
       auto pattern = fields_.find_int("sliding_window_pattern", kMaxLayers);
       if (!pattern) pattern = fields_.find_int("_sliding_window_pattern", kMaxLayers);
       const auto every = static_cast<std::size_t>(pattern.value_or(family_.window_pattern));
-      for (std::size_t i = 0; i < layers; ++i) windowed[i] = (i + 1) % every != 0;
+      const std::size_t first = family_.full_first ? 0 : 1;
+      for (std::size_t i = 0; i < layers; ++i) windowed[i] = (i + first) % every != 0;
       break;
     }
   }
@@ -186,10 +188,9 @@ void LayerReader::read_rotations(std::int64_t max_positions) {
     }
     rotates_.assign(rotates_.size(), false);
   }
+  read_thetas();
   if (family_.rope_interval == 0) {
-    if (fields_.find("no_rope_layers") != nullptr) {
-      fields_.fail("no_rope_layers", "is not supported for this model_type");
-    }
+    check_rotating_layers();
     return;
   }
   const nlohmann::json* list = fields_.find("no_rope_layers");
@@ -231,6 +232,34 @@ void LayerReader::read_convolutions() {
   }
   if (std::find(convolves_.begin(), convolves_.end(), false) == convolves_.end())
     fields_.fail(key, "expected a layer with attention");
+}
+
+void LayerReader::read_thetas() {
+  constexpr const char* kKey = "layer_rope_theta";
+  const nlohmann::json* list = fields_.find(kKey);
+  if (list == nullptr) return;
+  if (!family_.layer_thetas) fields_.fail(kKey, "is not supported for this model_type");
+  if (!list->is_array() || list->size() != rotates_.size()) {
+    fields_.fail(kKey, fmt::format("expected a list of {}", rotates_.size()));
+  }
+  for (std::size_t i = 0; i < rotates_.size(); ++i) {
+    const nlohmann::json& theta = (*list)[i];
+    const bool rotates = theta.is_number() && theta.get<double>() > 1 && theta.get<double>() <= kMaxTheta;
+    if (!rotates && theta != 0) {
+      fields_.fail(kKey, fmt::format("expected 0 or a base above 1, found {}", theta.dump()));
+    }
+    thetas_.push_back(theta.get<double>());
+    rotates_[i] = rotates;
+  }
+}
+
+/// Beside `layer_rope_theta` it says the same again.
+void LayerReader::check_rotating_layers() const {
+  const nlohmann::json* list = fields_.find("no_rope_layers");
+  if (list == nullptr) return;
+  bool same = !thetas_.empty() && list->is_array() && list->size() == rotates_.size();
+  for (std::size_t i = 0; same && i < rotates_.size(); ++i) same = (*list)[i] == (rotates_[i] ? 1 : 0);
+  if (!same) fields_.fail("no_rope_layers", "is not supported for this model_type");
 }
 
 void LayerReader::read_experts() {

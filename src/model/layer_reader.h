@@ -30,6 +30,8 @@ class LayerReader {
   void read_windows();
   std::vector<bool> windowed_by_rule() const;
   void read_rotations(std::int64_t max_positions);
+  void read_thetas();
+  void check_rotating_layers() const;
   void read_experts();
   void read_convolutions();
 
@@ -39,7 +41,8 @@ class LayerReader {
   LayerSpec common_;            ///< what all layers are
   std::vector<bool> windowed_;  ///< [layers]
   std::int64_t window_ = 0;
-  std::vector<bool> rotates_;  ///< [layers]
+  std::vector<bool> rotates_;   ///< [layers]
+  std::vector<double> thetas_;  ///< [layers], 0: does not rotate; empty: as the rotations have it
   RopeConfig full_rope_, window_rope_;
   std::vector<bool> has_experts_;  ///< [layers]
   ExpertSpec experts_;

@@ -17,10 +17,10 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 from transformers import (Ernie4_5Config, Gemma2Config, Gemma3TextConfig, Glm4Config, GlmConfig, GptOssConfig,
-                          GraniteConfig, GraniteMoeHybridConfig, HunYuanDenseV1Config, Lfm2Config, Lfm2MoeConfig,
-                          LlamaConfig, Ministral3Config, Mistral3Config, MistralConfig, MixtralConfig, Olmo2Config, Olmo3Config,
-                          Phi3Config, PixtralVisionConfig, Qwen2Config, Qwen2MoeConfig, Qwen3Config, Qwen3MoeConfig,
-                          SeedOssConfig, SmolLM3Config)
+                          GraniteConfig, GraniteMoeHybridConfig, GraniteSWAConfig, HunYuanDenseV1Config, Lfm2Config,
+                          Lfm2MoeConfig, LlamaConfig, Ministral3Config, Mistral3Config, MistralConfig, MixtralConfig,
+                          Olmo2Config, Olmo3Config, Phi3Config, PixtralVisionConfig, Qwen2Config, Qwen2MoeConfig,
+                          Qwen3Config, Qwen3MoeConfig, SeedOssConfig, SmolLM3Config)
 from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
 HERE = pathlib.Path(__file__).parent / "models"
@@ -120,6 +120,14 @@ MODELS = {
     "lfm2_moe": Lfm2MoeConfig(**LFM2, num_hidden_layers=4, intermediate_size=72, moe_intermediate_size=24, num_experts=6,
                               num_experts_per_tok=2, num_dense_layers=1,
                               layer_types=["conv", "full_attention", "conv", "full_attention"]),
+    "granite_swa": GraniteSWAConfig(**{**WINDOWED, "num_hidden_layers": 5}, attention_multiplier=0.3,
+                                    embedding_multiplier=6.0, residual_multiplier=0.5, logits_scaling=2.0,
+                                    bos_token_id=1, eos_token_id=2,
+                                    layer_rope_theta=[0, 10000.0, 500.0, 10000.0, 10000.0]),
+    # llama.cpp's converter reads `no_rope_layers`.
+    "granite_swa_nope": GraniteSWAConfig(**{**WINDOWED, "num_hidden_layers": 3}, attention_multiplier=0.3,
+                                         bos_token_id=1, eos_token_id=2, no_rope_layers=[0, 1, 1],
+                                         layer_rope_theta=[0, 10000.0, 10000.0]),
 }
 # These keep the newer form of the rotation's keys.
 NEWER = ("yarn_rope", "qwen3", "gemma3", "gpt_oss", "gpt_oss_folder", "gpt_oss_mxfp4", "ministral3", "glm4",
@@ -138,7 +146,8 @@ KEPT = ("architectures", "model_type", *BASE, "num_key_value_heads", "head_dim",
         "position_embedding_type", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob",
         "decoder_sparse_step", "mlp_only_layers", "shared_expert_intermediate_size", "use_bias", "attention_out_bias",
         "norm_eps", "conv_L_cache", "conv_bias", "block_auto_adjust_ff_dim", "block_ffn_dim_multiplier",
-        "block_multiple_of", "full_attn_idxs", "num_dense_layers", "use_expert_bias", "routed_scaling_factor")
+        "block_multiple_of", "full_attn_idxs", "num_dense_layers", "use_expert_bias", "routed_scaling_factor",
+        "layer_rope_theta")
 
 
 def older_rope_keys(config):

@@ -19,6 +19,10 @@ constexpr std::array<NamePair, 2> kNormsAfter = {{
     {"post_ffw_norm", "post_feedforward_layernorm"},
 }};
 
+constexpr std::array<NamePair, 1> kSinks = {{
+    {"attn_sinks", "self_attn.sinks"},
+}};
+
 constexpr std::array<NamePair, 3> kGlm4 = {{
     {"post_attention_norm", "post_self_attn_layernorm"},
     {"post_ffw_norm", "post_mlp_layernorm"},
@@ -148,6 +152,14 @@ constexpr std::array kArchitectures = {
                      .model_class = "GraniteForCausalLM",
                      .interleaved = true,
                      .mlp_bias = true},
+    GgufArchitecture{.name = "granite_swa",
+                     .model_type = "granite_swa",
+                     .model_class = "GraniteSWAForCausalLM",
+                     .interleaved = true,
+                     .windows = true,
+                     .mlp_bias = true,
+                     .layer_thetas = true,
+                     .names = kSinks},
     GgufArchitecture{
         .name = "olmo2", .model_type = "olmo2", .model_class = "Olmo2ForCausalLM", .names = kNormsAfter},
     GgufArchitecture{.name = "olmo2",

@@ -243,6 +243,15 @@ void add_convolutions(const GgufFile& file, const Keys& keys, Json& config) {
   config["block_auto_adjust_ff_dim"] = false;
 }
 
+/// Which layers rotate, all by one base; a file need not say it.
+void add_rotating_layers(const GgufFile& file, const Keys& keys, Json& config) {
+  const auto pattern = file.find_ints(keys.full("attention.rope_pattern"));
+  if (!pattern) return;
+  Json thetas = Json::array();
+  for (const std::int64_t rotates : *pattern) thetas.push_back(rotates != 0 ? config["rope_theta"] : Json(0));
+  config["layer_rope_theta"] = thetas;
+}
+
 void add_experts(const GgufArchitecture& known, const Keys& keys, Json& config) {
   config["num_local_experts"] = keys.size("expert_count");
   config["num_experts_per_tok"] = keys.size("expert_used_count");
@@ -406,6 +415,7 @@ nlohmann::json gguf_config(const GgufFile& file) {
   const auto theta = keys.find_float("rope.freq_base");
   config["rope_theta"] = theta.value_or(known->theta);
   config["rope_scaling"] = rope_scaling(file, *known, keys, rotated, config["rope_theta"].get<double>());
+  if (known->layer_thetas) add_rotating_layers(file, keys, config);
   if (known->query_growth) add_query_growth(keys, config);
   config["max_position_embeddings"] = keys.size("context_length");
   config["tie_word_embeddings"] = file.find_tensor("output.weight") == nullptr;

@@ -254,6 +254,27 @@ TEST(ModelConfig, Olmo3sWindowedLayersRotateUnscaled) {
   EXPECT_FLOAT_EQ(c.norm_eps, 1e-5f);
 }
 
+TEST(ModelConfig, LayersWithBasesOfTheirOwn) {
+  json config = with(with(llama(), "model_type", "granite_swa"), "num_hidden_layers", 5);
+  EXPECT_EQ(windows(parse(config)), (Windows{0, 128, 128, 128, 0}));
+  EXPECT_EQ(parse(config).layer(4).rope.theta, 10000);
+  config["layer_rope_theta"] = {0, 500.0, 10000, 10000, 0.0};
+  const ModelConfig c = parse(config);
+  EXPECT_TRUE(c.layer(0).rope.none && c.layer(4).rope.none);
+  EXPECT_EQ(c.layer(1).rope.theta, 500);
+  EXPECT_EQ(c.layer(2).rope.theta, 10000);
+  EXPECT_EQ(c.rope().theta, 500);  // of those that rotate
+  EXPECT_EQ(parse(with(config, "no_rope_layers", {0, 1, 1, 1, 0})), c);
+  for (const json& other : {json::array({0, 1, 1, 1, 1}), json::array({0, 1}), json(3)}) {
+    EXPECT_THAT(failure(with(config, "no_rope_layers", other)), HasSubstr("no_rope_layers"));
+  }
+  for (const json& bad : {json(3), json::array({0, 1}), json::array({0, 1, 2, 3, -4}),
+                          json::array({0, 2, 2, 2, "2"}), json::array({2, 2, 2, 2, 1e300})}) {
+    EXPECT_THAT(failure(with(config, "layer_rope_theta", bad)), HasSubstr("layer_rope_theta"));
+  }
+  EXPECT_THAT(failure(with(config, "model_type", "granite")), HasSubstr("layer_rope_theta"));
+}
+
 TEST(ModelConfig, QueriesThatGrow) {
   json config = with(with(llama(), "model_type", "ministral3"), "num_key_value_heads", 2);
   EXPECT_THAT(failure(config), HasSubstr("rope_parameters: missing"));  // whose defaults are scaled ones

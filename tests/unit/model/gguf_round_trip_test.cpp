@@ -203,6 +203,15 @@ TEST_F(GgufRoundTrip, KeepsHowWindowedLayersAndQueriesDiffer) {
       expect_the_same(with(model(family), "partial_rotary_factor", share));
     }
   }
+  json granite = with(with(model("granite_swa"), "num_hidden_layers", 5), "sliding_window", 64);
+  expect_the_same(granite);
+  granite["layer_rope_theta"] = {0, 5e5, 5e5, 0, 5e5};
+  expect_the_same(granite);
+  granite["layer_rope_theta"] = {0, 0, 0, 0, 5e5};
+  expect_the_same(granite);
+  granite["layer_rope_theta"] = {0, 5e5, 5e5, 1e4, 5e5};
+  const Checkpoint other = folder(granite);
+  EXPECT_THAT(testing_support::error_of([&] { gguf_of(other); }), testing::HasSubstr("layer_rope_theta"));
   const json alpha = {{"type", "dynamic"}, {"alpha", 50.0}, {"factor", 1.0}};
   const Checkpoint hunyuan = folder(with(model("hunyuan_v1_dense"), "rope_scaling", alpha));
   ModelConfig expected = read(hunyuan);
