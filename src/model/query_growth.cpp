@@ -5,7 +5,8 @@ namespace augur {
 
 float QueryGrowth::at(std::int64_t position) const {
   if (beta == 0 || position < step) return 1.0f;  // ln 1
-  const auto logarithm = static_cast<float>(elementary::log(1.0 + static_cast<double>(position / step)));
+  const std::int64_t steps = 1 + position / step;
+  const auto logarithm = static_cast<float>(elementary::log(static_cast<double>(steps)));
   return 1.0f + static_cast<float>(beta) * logarithm;
 }
 

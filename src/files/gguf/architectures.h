@@ -27,12 +27,12 @@ struct GgufArchitecture {
   int query_scalar_layers = 0;
   bool qkv_bias_always = false;                        ///< its biases have no key
   std::string_view attention_bias = "attention_bias";  ///< config.json's key of them
-  std::string_view output_bias = "";  ///< config.json's key of that of attention's output, where it has one
-  bool mlp_bias = false;              ///< `mlp_bias` is read
-  bool rotary_share = false;          ///< `partial_rotary_factor` is said even where it is 1
-  bool layer_thetas = false;          ///< attention.rope_pattern says which layers rotate
-  bool query_growth = false;          ///< reads `llama_4_scaling_beta` from attention.temperature_scale
-  bool conv = false;                  ///< layers without keys and values are short convolutions
+  std::string_view output_bias;  ///< config.json's key of that of attention's output, where it has one
+  bool mlp_bias = false;         ///< `mlp_bias` is read
+  bool rotary_share = false;     ///< `partial_rotary_factor` is said even where it is 1
+  bool layer_thetas = false;     ///< attention.rope_pattern says which layers rotate
+  bool query_growth = false;     ///< reads `llama_4_scaling_beta` from attention.temperature_scale
+  bool conv = false;             ///< layers without keys and values are short convolutions
   /// Layer names, GGUF's and Hugging Face's, where they differ from the usual ones.
   std::span<const std::pair<std::string_view, std::string_view>> names = {};
 };
