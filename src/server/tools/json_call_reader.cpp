@@ -4,25 +4,18 @@
 #include <utility>
 
 namespace augur {
-namespace {
-
-bool is_space(char c) {
-  return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
-}  // namespace
 
 std::size_t JsonCallReader::read_call(std::string_view text) {
   std::size_t taken = 0;
-  while (taken < text.size() && state_ == State::Reading) {
-    if (!step(text[taken])) state_ = State::Broken;
-    if (state_ != State::Broken) ++taken;
+  while (taken < text.size() && state_ == CallState::Reading) {
+    if (!step(text[taken])) state_ = CallState::Broken;
+    if (state_ != CallState::Broken) ++taken;
   }
   return taken;
 }
 
 std::string JsonCallReader::take_arguments() {
-  if (state_ == State::Done && !has_arguments_) {
+  if (state_ == CallState::Done && !has_arguments_) {
     has_arguments_ = true;
     return "{}";
   }
@@ -31,7 +24,7 @@ std::string JsonCallReader::take_arguments() {
 
 bool JsonCallReader::step(char c) {
   if (reading_) return inside_value(c);
-  return is_space(c) || between(c);
+  return is_call_space(c) || between(c);
 }
 
 bool JsonCallReader::between(char c) {
@@ -42,7 +35,7 @@ bool JsonCallReader::between(char c) {
     case Expect::KeyOrEnd:
     case Expect::CommaOrEnd:
       if (c == '}') {
-        state_ = State::Done;
+        state_ = CallState::Done;
         return true;
       }
       if (expect_ == Expect::CommaOrEnd) {
@@ -80,9 +73,9 @@ void JsonCallReader::begin_value(char c) {
 
 bool JsonCallReader::inside_value(char c) {
   const bool scalar = open_.empty() && !in_string_;
-  if (scalar && (c == ',' || c == '}' || is_space(c))) {
+  if (scalar && (c == ',' || c == '}' || is_call_space(c))) {
     end_value();
-    return state_ != State::Broken && step(c);
+    return state_ != CallState::Broken && step(c);
   }
   (is_arguments_ ? arguments_ : raw_) += c;
   if (in_string_) {
@@ -95,7 +88,7 @@ bool JsonCallReader::inside_value(char c) {
       in_string_ = false;
       if (open_.empty()) end_value();
     }
-    return state_ != State::Broken;
+    return state_ != CallState::Broken;
   }
   if (c == '"') {
     in_string_ = true;
@@ -106,7 +99,7 @@ bool JsonCallReader::inside_value(char c) {
     open_.pop_back();
     if (open_.empty()) end_value();
   }
-  return state_ != State::Broken;
+  return state_ != CallState::Broken;
 }
 
 void JsonCallReader::end_value() {
@@ -117,7 +110,7 @@ void JsonCallReader::end_value() {
   }
   const nlohmann::json value = nlohmann::json::parse(raw_, nullptr, false);
   if (value.is_discarded()) {
-    state_ = State::Broken;
+    state_ = CallState::Broken;
   } else if (expect_ == Expect::Key) {
     key_ = value.get<std::string>();
     expect_ = Expect::Colon;

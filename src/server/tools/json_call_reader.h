@@ -3,19 +3,19 @@
 #include <string>
 #include <string_view>
 
+#include "server/tools/call_state.h"
+
 namespace augur {
 
 /// Reads {"name": ..., "arguments" or "parameters": {...}, ...} as it comes in, and hands the arguments on as
 /// they are written.
 class JsonCallReader {
  public:
-  enum class State { Reading, Done, Broken };
-
   /// Takes what it can of `text`, and says how many bytes: all of it unless the object ends in it or breaks.
   std::size_t read_call(std::string_view text);
-  State state() const { return state_; }
+  CallState state() const { return state_; }
   /// Name and the beginning of the arguments are there, or the object has ended with a name.
-  bool known() const { return !name_.empty() && (has_arguments_ || state_ == State::Done); }
+  bool known() const { return !name_.empty() && (has_arguments_ || state_ == CallState::Done); }
   const std::string& name() const { return name_; }
   /// Arguments that have come in since the last call.
   std::string take_arguments();
@@ -29,7 +29,7 @@ class JsonCallReader {
   bool inside_value(char c);
   void end_value();
 
-  State state_ = State::Reading;
+  CallState state_ = CallState::Reading;
   Expect expect_ = Expect::Begin;
   bool reading_ = false;  ///< a key or a value
   bool in_string_ = false;

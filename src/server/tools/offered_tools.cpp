@@ -68,11 +68,11 @@ std::optional<ToolParser> offer_tools(const Engine& engine, const OfferedTools& 
   const std::optional<ToolFormat> own = tool_format(engine.chat_template());
   const ToolFormat format = own.value_or(kDescribedFormat);
   ordered_json list = ordered_json::array();
-  std::vector<std::string> names;
+  FunctionTypes functions;
   std::unordered_set<std::string_view> known;
   for (const Tool& tool : offered.tools) {
     if (!known.insert(tool.name).second) throw BadRequest("tools", "'" + tool.name + "' is there twice");
-    names.push_back(tool.name);
+    functions.emplace(tool.name, ArgumentTypes(tool.parameters));
     ordered_json function = {{"name", tool.name}};
     if (tool.description) function["description"] = *tool.description;
     if (tool.parameters) function["parameters"] = parse_exact_json(*tool.parameters);
@@ -92,7 +92,7 @@ std::optional<ToolParser> offer_tools(const Engine& engine, const OfferedTools& 
   }
   const std::vector<TokenId> tag = engine.tokenize(tool_tag(format));
   if (!tag.empty()) request.shown_tokens.push_back(tag.back());
-  return ToolParser(format, std::move(names), offered.parallel);
+  return ToolParser(format, std::move(functions), offered.parallel);
 }
 
 }  // namespace augur

@@ -8,29 +8,14 @@
 #include "files/big_integers.h"
 #include "server/answers/json_answers.h"
 #include "server/fields/bad_request.h"
+#include "server/tools/tag_formats.h"
+#include "server/tools/xml_grammar.h"
 
 namespace augur {
 namespace {
 
 using nlohmann::ordered_json;
-
-// Formats of a structural tag (grammar/structural_tag.h).
-
-ordered_json text(std::string_view value) {
-  return {{"type", "const_string"}, {"value", value}};
-}
-
-ordered_json sequence(ordered_json elements) {
-  return {{"type", "sequence"}, {"elements", std::move(elements)}};
-}
-
-ordered_json any_of(ordered_json elements) {
-  return elements.size() == 1 ? elements[0] : ordered_json{{"type", "or"}, {"elements", std::move(elements)}};
-}
-
-ordered_json some(const char* type, ordered_json content) {
-  return {{"type", type}, {"content", std::move(content)}};
-}
+using namespace tag_formats;
 
 /// A text of the model's template as it is written: by its special token, where it has one.
 ordered_json tag_text(const Engine& engine, std::string_view value) {
@@ -62,43 +47,49 @@ ordered_json arguments(const Tool& tool, bool required) {
   return schema;
 }
 
+/// "N>", the arguments and what ends the call behind "<function=", of any of the functions that may be
+/// called.
+ordered_json xml_call(const OfferedTools& offered) {
+  ordered_json calls = ordered_json::array();
+  for (const Tool& tool : offered.tools) {
+    if (!offered.only.empty() && tool.name != offered.only) continue;
+    const bool enforced = tool.strict.value_or(offered.required);
+    calls.push_back(sequence({text(tool.name + ">\n"), xml_arguments(tool, enforced)}));
+  }
+  return any_of(std::move(calls));
+}
+
 /// {"name": ..., "arguments": {...}} of any of the functions that may be called.
 ordered_json call(const OfferedTools& offered, std::string_view key) {
   ordered_json calls = ordered_json::array();
   for (const Tool& tool : offered.tools) {
     if (!offered.only.empty() && tool.name != offered.only) continue;
     const std::string begin = R"({"name": )" + text_of(tool.name) + ", \"" + std::string(key) + "\": ";
-    calls.push_back(sequence({text(begin),
-                              {{"type", "json_schema"},
-                               {"json_schema", arguments(tool, offered.required)},
-                               {"field", tool.field},
-                               {"max_whitespace_cnt", 1}},  // as models write calls
-                              text("}")}));
+    calls.push_back(
+        sequence({text(begin), json_schema(arguments(tool, offered.required), tool.field), text("}")}));
   }
   return any_of(std::move(calls));
 }
 
 /// All that the model writes when it calls functions at once, from the tag that begins it.
-ordered_json tag(const Engine& engine, ToolFormat format, const OfferedTools& offered) {
-  if (format == ToolFormat::Hermes) {
-    return {{"type", "tag"},
-            {"begin", tag_text(engine, tool_tag(format))},
-            {"content", sequence({text("\n"), call(offered, "arguments"), text("\n")})},
-            {"end", tag_text(engine, "</tool_call>")}};
+ordered_json calls_tag(const Engine& engine, ToolFormat format, const OfferedTools& offered) {
+  const ordered_json begin = tag_text(engine, tool_tag(format));
+  if (format == ToolFormat::Xml) {
+    return tag(begin, sequence({text("\n<function="), xml_call(offered), text("</function>\n")}),
+               tag_text(engine, "</tool_call>"));
   }
   const ordered_json one = call(offered, "arguments");
+  if (format == ToolFormat::Hermes)
+    return tag(begin, sequence({text("\n"), one, text("\n")}), tag_text(engine, "</tool_call>"));
   ordered_json list = {some("optional", text(" ")), text("["), one};
   if (offered.parallel) list.push_back(some("star", sequence({text(", "), one})));
-  return {{"type", "tag"},
-          {"begin", tag_text(engine, tool_tag(format))},
-          {"content", sequence(std::move(list))},
-          {"end", "]"}};
+  return tag(begin, sequence(std::move(list)), "]");
 }
 
 /// Nothing but calls.
 ordered_json required_format(const Engine& engine, ToolFormat format, const OfferedTools& offered) {
   if (format == ToolFormat::Llama3) return call(offered, "parameters");
-  ordered_json one = tag(engine, format, offered);
+  ordered_json one = calls_tag(engine, format, offered);
   if (format == ToolFormat::Mistral || !offered.parallel) return one;
   return sequence({one, some("star", sequence({text("\n"), one}))});
 }
@@ -112,12 +103,19 @@ ordered_json free_format(const Engine& engine, ToolFormat format, const OfferedT
                    sequence({tag_format(engine, tool_tag(format)), one}),
                    {{"type", "grammar"}, {"grammar", R"(root ::= ([^{ \n\t\r] [\u0000-\U0010FFFF]*)?)"}}});
   }
-  const ordered_json one = tag(engine, format, offered);
-  const ordered_json& begin = one["begin"];
+  ordered_json one = calls_tag(engine, format, offered);
+  const ordered_json begin = one["begin"];
   const bool by_token = begin.is_object();
+  ordered_json triggers = {by_token ? begin["token"] : begin};
+  ordered_json tags = {std::move(one)};
+  if (format == ToolFormat::Xml && !by_token) {
+    // The tag before it is sometimes forgotten.
+    triggers.push_back(XmlCallReader::kBegin);
+    tags.push_back(tag(XmlCallReader::kBegin, xml_call(offered), "</function>"));
+  }
   return {{"type", by_token ? "token_triggered_tags" : "triggered_tags"},
-          {by_token ? "trigger_tokens" : "triggers", {by_token ? begin["token"] : begin}},
-          {"tags", {one}},
+          {by_token ? "trigger_tokens" : "triggers", std::move(triggers)},
+          {"tags", std::move(tags)},
           {"stop_after_first", !offered.parallel || format == ToolFormat::Mistral}};
 }
 

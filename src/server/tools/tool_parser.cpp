@@ -9,15 +9,39 @@ namespace {
 constexpr std::string_view kSpaces = " \n\t\r";
 
 std::string_view separators(ToolFormat format) {
-  return format == ToolFormat::Hermes ? kSpaces : format == ToolFormat::Llama3 ? " \n\t\r;" : " \n\t\r,[";
+  switch (format) {
+    case ToolFormat::Hermes:
+    case ToolFormat::Xml:
+      return kSpaces;
+    case ToolFormat::Llama3:
+      return " \n\t\r;";
+    case ToolFormat::Mistral:
+      return " \n\t\r,[";
+  }
+  return {};
 }
 
 std::string_view block_end(ToolFormat format) {
-  return format == ToolFormat::Hermes ? "</tool_call>" : format == ToolFormat::Mistral ? "]" : "";
+  switch (format) {
+    case ToolFormat::Hermes:
+    case ToolFormat::Xml:
+      return "</tool_call>";
+    case ToolFormat::Mistral:
+      return "]";
+    case ToolFormat::Llama3:
+      return {};
+  }
+  return {};
+}
+
+/// What begins a call that has no tag before it; empty: nothing does.
+std::string_view bare_begin(ToolFormat format) {
+  return format == ToolFormat::Xml ? XmlCallReader::kBegin : std::string_view();
 }
 
 /// Length of the longest end of `text` that `word` begins with, short of the whole word.
 std::size_t begun(std::string_view text, std::string_view word) {
+  if (word.empty()) return 0;
   for (std::size_t n = std::min(text.size(), word.size() - 1); n > 0; --n) {
     if (text.ends_with(word.substr(0, n))) return n;
   }
@@ -29,6 +53,7 @@ std::size_t begun(std::string_view text, std::string_view word) {
 std::optional<ToolFormat> tool_format(std::string_view chat_template) {
   const auto has = [&](std::string_view text) { return chat_template.find(text) != std::string_view::npos; };
   if (!has("tools")) return std::nullopt;
+  if (has(XmlCallReader::kBegin) && has("<parameter=")) return ToolFormat::Xml;
   if (has(tool_tag(ToolFormat::Hermes))) return ToolFormat::Hermes;
   if (has(tool_tag(ToolFormat::Mistral))) return ToolFormat::Mistral;
   if (has("<|start_header_id|>") && has("\"parameters\":")) return ToolFormat::Llama3;
@@ -38,6 +63,7 @@ std::optional<ToolFormat> tool_format(std::string_view chat_template) {
 std::string_view tool_tag(ToolFormat format) {
   switch (format) {
     case ToolFormat::Hermes:
+    case ToolFormat::Xml:
       return "<tool_call>";
     case ToolFormat::Llama3:
       return "<|python_tag|>";
@@ -47,8 +73,10 @@ std::string_view tool_tag(ToolFormat format) {
   return {};
 }
 
-ToolParser::ToolParser(ToolFormat format, std::vector<std::string> names, bool parallel)
-    : format_(format), names_(std::move(names)), parallel_(parallel) {}
+ToolParser::ToolParser(ToolFormat format, FunctionTypes functions, bool parallel)
+    : format_(format),
+      functions_(std::make_shared<const FunctionTypes>(std::move(functions))),
+      parallel_(parallel) {}
 
 std::vector<AnswerPiece> ToolParser::read_text(std::string_view text) {
   std::vector<AnswerPiece> pieces;
@@ -92,12 +120,15 @@ bool ToolParser::advance_content(bool last, std::vector<AnswerPiece>& to) {
     if (first != std::string::npos && pending_[first] == '{') return enter_block(first);
   }
   const std::string_view tag = tool_tag(format_);
-  const std::size_t at = pending_.find(tag);
-  const std::size_t held = last ? 0 : begun(pending_, tag);
+  const std::string_view bare = bare_begin(format_);
+  const std::size_t tag_at = pending_.find(tag);
+  const std::size_t bare_at = bare.empty() ? std::string::npos : pending_.find(bare);
+  const std::size_t at = std::min(tag_at, bare_at);
+  const std::size_t held = last ? 0 : std::max(begun(pending_, tag), begun(pending_, bare));
   const std::size_t shown = at == std::string::npos ? pending_.size() - held : at;
   content(std::string_view(pending_).substr(0, shown), to);
   pending_.erase(0, shown);
-  return at != std::string::npos && enter_block(tag.size());
+  return at != std::string::npos && enter_block(tag_at < bare_at ? tag.size() : 0);
 }
 
 bool ToolParser::enter_block(std::size_t bytes) {
@@ -110,7 +141,7 @@ bool ToolParser::enter_block(std::size_t bytes) {
 
 bool ToolParser::leave_block(std::vector<AnswerPiece>& to) {
   where_ = Where::Content;
-  if (!block_has_call_) content(withheld_, to);
+  content(std::exchange(withheld_, {}), to);
   return true;
 }
 
@@ -118,47 +149,68 @@ bool ToolParser::advance_between(bool last, std::vector<AnswerPiece>& to) {
   const std::size_t first = std::min(pending_.find_first_not_of(separators(format_)), pending_.size());
   withheld_ += pending_.substr(0, first);
   pending_.erase(0, first);
-  if (pending_.empty()) return last && leave_block(to);
-  if (pending_.front() == '{') {
-    where_ = Where::Call;
-    call_has_begun_ = false;
-    reader_ = {};
-    return true;
+  if (pending_.empty()) {
+    if (last && block_has_call_) withheld_.clear();
+    return last && leave_block(to);
   }
+  if (begin_call()) return true;
+  const std::string_view bare = bare_begin(format_);
+  if (!last && !bare.empty() && bare.starts_with(pending_)) return false;
   const std::string_view closing = block_has_call_ ? block_end(format_) : std::string_view();
   if (!closing.empty()) {
     if (pending_.starts_with(closing)) {
       pending_.erase(0, closing.size());
+      withheld_.clear();
     } else if (closing.starts_with(pending_)) {
       if (!last) return false;
       pending_.clear();
+      withheld_.clear();
     }
   }
   return leave_block(to);
 }
 
+/// Whether the pending text begins with a call.
+bool ToolParser::begin_call() {
+  const std::string_view bare = bare_begin(format_);
+  if (!bare.empty() && pending_.starts_with(bare)) {
+    reader_ = XmlCallReader(functions_);
+  } else if (pending_.front() == '{') {
+    reader_ = JsonCallReader();
+  } else {
+    return false;
+  }
+  where_ = Where::Call;
+  call_has_begun_ = false;
+  return true;
+}
+
 bool ToolParser::advance_call(bool last, std::vector<AnswerPiece>& to) {
-  const std::size_t taken = reader_.read_call(pending_);
-  withheld_ += pending_.substr(0, taken);
+  return std::visit([&](auto& reader) { return advance_reader(reader, last, to); }, reader_);
+}
+
+template <class Reader>
+bool ToolParser::advance_reader(Reader& reader, bool last, std::vector<AnswerPiece>& to) {
+  const std::size_t taken = reader.read_call(pending_);
+  if (!call_has_begun_) withheld_ += pending_.substr(0, taken);
   pending_.erase(0, taken);
-  using State = JsonCallReader::State;
-  if (!call_has_begun_ && reader_.known()) {
-    if (std::find(names_.begin(), names_.end(), reader_.name()) == names_.end()) return leave_block(to);
+  if (!call_has_begun_ && reader.known()) {
+    if (!functions_->contains(reader.name())) return leave_block(to);
     call_has_begun_ = block_has_call_ = after_call_ = true;
     withheld_.clear();
     space_.clear();
-    to.push_back({.call = calls_++, .name = reader_.name()});
+    to.push_back({.call = calls_++, .name = reader.name()});
   }
   if (call_has_begun_) {
-    if (std::string arguments = reader_.take_arguments(); !arguments.empty()) {
+    if (std::string arguments = reader.take_arguments(); !arguments.empty()) {
       to.push_back({.call = calls_ - 1, .text = std::move(arguments)});
     }
-    if (reader_.state() == State::Done) {
+    if (reader.state() == CallState::Done) {
       where_ = parallel_ ? Where::BetweenCalls : Where::Dropped;
       return true;
     }
   }
-  if (reader_.state() == State::Reading && !last) return false;
+  if (reader.state() == CallState::Reading && !last) return false;
   return leave_block(to);
 }
 

@@ -1,11 +1,15 @@
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "server/tools/argument_types.h"
 #include "server/tools/json_call_reader.h"
+#include "server/tools/xml_call_reader.h"
 
 namespace augur {
 
@@ -14,6 +18,8 @@ enum class ToolFormat {
   Hermes,   ///< <tool_call>{"name", "arguments"}</tool_call>, as Qwen's and many others
   Llama3,   ///< the whole answer is {"name", "parameters"}, perhaps behind <|python_tag|>
   Mistral,  ///< [TOOL_CALLS][{"name", "arguments"}, ...]
+  Xml,      ///< <tool_call><function=N><parameter=P>V</parameter></function></tool_call>, Qwen's since
+            ///< Qwen3-Coder
 };
 
 /// The one that a chat template writes; nothing where it knows no tools.
@@ -31,12 +37,12 @@ struct AnswerPiece {
 
 /// Takes an answer apart as it is written. What looks like a call but is none (broken JSON, a function that
 /// was not offered) is content, unless it breaks after its arguments have begun. White space around calls is
-/// dropped.
+/// dropped. Calls of Xml may lack the tag that begins them.
 class ToolParser {
  public:
-  /// `names`: functions that may be called. `parallel`: more than one call, otherwise what follows the first
+  /// `functions`: those that may be called. `parallel`: more than one call, otherwise what follows the first
   /// is dropped.
-  ToolParser(ToolFormat format, std::vector<std::string> names, bool parallel);
+  ToolParser(ToolFormat format, FunctionTypes functions, bool parallel);
 
   std::vector<AnswerPiece> read_text(std::string_view text);
   /// The answer has ended.
@@ -51,13 +57,16 @@ class ToolParser {
   bool advance_content(bool last, std::vector<AnswerPiece>& to);
   bool advance_between(bool last, std::vector<AnswerPiece>& to);
   bool advance_call(bool last, std::vector<AnswerPiece>& to);
+  bool begin_call();
+  template <class Reader>
+  bool advance_reader(Reader& reader, bool last, std::vector<AnswerPiece>& to);
   /// What follows `bytes` of the pending text are calls, or else those bytes are content.
   bool enter_block(std::size_t bytes);
   bool leave_block(std::vector<AnswerPiece>& to);
   void content(std::string_view text, std::vector<AnswerPiece>& to);
 
   ToolFormat format_;
-  std::vector<std::string> names_;
+  std::shared_ptr<const FunctionTypes> functions_;
   bool parallel_;
   Where where_ = Where::Content;
   std::string pending_;   ///< text that is not understood yet
@@ -68,7 +77,7 @@ class ToolParser {
   bool block_has_call_ = false;  ///< since calls were expected
   bool call_has_begun_ = false;
   int calls_ = 0;
-  JsonCallReader reader_;
+  std::variant<JsonCallReader, XmlCallReader> reader_;
 };
 
 }  // namespace augur

@@ -283,7 +283,7 @@ class AnswerTest : public testing_support::StoriesEngineTest {
                        .keys = keys_,
                        .caller = {},
                        .record = std::make_shared<RequestRecord>()};
-  const ToolParser parser_{ToolFormat::Hermes, {"add"}, true};
+  const ToolParser parser_{ToolFormat::Hermes, {{"add", ArgumentTypes()}}, true};
 };
 
 TEST_F(AnswerTest, CallsAreToolCalls) {

@@ -8,9 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include "grammar/compiler.h"
+#include "server/fields/bad_request.h"
 #include "server/http/http_server.h"
 #include "server/service.h"
 #include "server/tools/tool_parser.h"
+#include "server/tools/xml_grammar.h"
 #include "support/templated_stories.h"
 
 namespace augur {
@@ -31,6 +33,9 @@ std::string template_of(ToolFormat format) {
       return tools + "<|start_header_id|> \"parameters\": {% endif %}" + std::string(kMessages);
     case ToolFormat::Mistral:
       return tools + "[TOOL_CALLS]{% endif %}" + std::string(kMessages);
+    case ToolFormat::Xml:
+      // Its calls are long: without the tools' text they fit into the model's context.
+      return "{% if tools %}<tool_call><function=N><parameter=P>{% endif %}" + std::string(kMessages);
   }
   return {};
 }
@@ -138,6 +143,38 @@ TEST_P(ToolChoiceTest, SpeculationAndStreamsChangeNothing) {
   EXPECT_GT(deltas, 2) << "arguments come as they are written";
 }
 
+/// Of arguments whose texts have no quotes, what can be held to a schema is, and the rest is named.
+TEST(XmlGrammar, TextsAreHeldToWhatTheyCanBe) {
+  Tool tool{.name = "f", .field = "tools[0].parameters"};
+  const auto refusal = [&](const char* schema) -> std::string {
+    tool.parameters = schema;
+    try {
+      xml_arguments(tool, true);
+    } catch (const BadRequest& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const char* fine :
+       {"{}", R"({"properties": {"a": {"type": "string", "description": "d"}}, "required": ["a"]})",
+        R"({"properties": {"a": {"type": "number", "minimum": 3}, "b": {}}, "additionalProperties": false})",
+        R"({"properties": {"a": {"anyOf": [{"enum": ["x", 1]}, {"type": "null"}]}}, "title": "t"})"}) {
+    EXPECT_EQ(refusal(fine), "") << fine;
+  }
+  EXPECT_THAT(refusal(R"({"properties": {"a": {"type": "string", "pattern": "x"}}})"),
+              HasSubstr("properties.a: 'pattern' cannot be enforced"));
+  EXPECT_THAT(refusal(R"({"properties": {}, "required": ["b"]})"), HasSubstr("\"required\" names \"b\""));
+  EXPECT_THAT(refusal(R"({"properties": {"a>": {}}})"), HasSubstr("expected a name without"));
+  EXPECT_THAT(refusal(R"({"anyOf": [{}]})"), HasSubstr("'anyOf' cannot be enforced"));
+  EXPECT_THAT(refusal(R"({"properties": 3})"), HasSubstr("the schema of an object"));
+  EXPECT_THAT(
+      refusal(R"({"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"$ref": "#/$defs/a"}}})"),
+      HasSubstr("lead nowhere"));
+  EXPECT_THAT(refusal(R"({"properties": {"a": {"$ref": "#/$defs/a"}},
+                          "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "string"}]}}})"),
+              HasSubstr("or too far"));
+}
+
 TEST_P(ToolChoiceTest, TheOtherApisDemandCallsToo) {
   const json tools = {{{"name", "weather"}, {"input_schema", kSchema}},
                       {{"name", "trip"}, {"input_schema", kSchema}}};
@@ -218,12 +255,14 @@ TEST_P(ToolChoiceTest, WhatCannotBeDemandedIsNamed) {
 }
 
 std::string name_of(const testing::TestParamInfo<ToolFormat>& form) {
-  return form.param == ToolFormat::Hermes   ? "Hermes"
-         : form.param == ToolFormat::Llama3 ? "Llama3"
-                                            : "Mistral";
+  return form.param == ToolFormat::Hermes    ? "Hermes"
+         : form.param == ToolFormat::Llama3  ? "Llama3"
+         : form.param == ToolFormat::Mistral ? "Mistral"
+                                             : "Xml";
 }
 INSTANTIATE_TEST_SUITE_P(Forms, ToolChoiceTest,
-                         testing::Values(ToolFormat::Hermes, ToolFormat::Llama3, ToolFormat::Mistral),
+                         testing::Values(ToolFormat::Hermes, ToolFormat::Llama3, ToolFormat::Mistral,
+                                         ToolFormat::Xml),
                          name_of);
 
 }  // namespace

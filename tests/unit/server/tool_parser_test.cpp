@@ -5,32 +5,14 @@
 #include <fstream>
 #include <sstream>
 
+#include "taken_apart.h"
+
 namespace augur {
 namespace {
 
-/// "content|name(arguments)|..." in order; pieces that belong together are joined.
-std::string parsed(ToolFormat format, std::string_view text, std::size_t step, bool parallel = true) {
-  ToolParser parser(format, {"add", "get_weather"}, parallel);
-  std::string out;
-  int last = -2;
-  const auto take = [&](const std::vector<AnswerPiece>& pieces) {
-    for (const AnswerPiece& piece : pieces) {
-      EXPECT_EQ(!piece.name.empty(), piece.call >= 0 && piece.call != last) << "a call's name comes first";
-      if (piece.call != last) out += (last == -2 ? "" : "|") + piece.name + (piece.call >= 0 ? ":" : "");
-      out += piece.text;
-      last = piece.call;
-    }
-  };
-  for (std::size_t at = 0; at < text.size(); at += step) take(parser.read_text(text.substr(at, step)));
-  take(parser.read_end());
-  return out;
-}
-
-/// The same, however the text is cut.
 std::string parsed(ToolFormat format, std::string_view text, bool parallel = true) {
-  const std::string whole = parsed(format, text, text.size() + 1, parallel);
-  for (std::size_t step = 1; step <= 7; ++step) EXPECT_EQ(parsed(format, text, step, parallel), whole);
-  return whole;
+  return testing_support::taken_apart(
+      ToolParser(format, {{"add", ArgumentTypes()}, {"get_weather", ArgumentTypes()}}, parallel), text);
 }
 
 TEST(ToolParser, ReadsWhatModelsOfEachKindWrite) {
@@ -92,6 +74,7 @@ TEST(ToolParser, FormatsAreKnownByTheirTemplates) {
   EXPECT_EQ(format_of("meta-llama-Llama-3.1-8B-Instruct"), ToolFormat::Llama3);
   EXPECT_EQ(format_of("meta-llama-Llama-3.3-70B-Instruct"), ToolFormat::Llama3);
   EXPECT_EQ(format_of("mistralai-Mistral-Nemo-Instruct-2407"), ToolFormat::Mistral);
+  EXPECT_EQ(tool_format("{{ tools }}<tool_call>\n<function=example>\n<parameter=one>\n"), ToolFormat::Xml);
   EXPECT_EQ(format_of("HuggingFaceTB-SmolLM2-135M-Instruct"), std::nullopt);
   EXPECT_EQ(format_of("microsoft-Phi-3.5-mini-instruct"), std::nullopt);
 }
