@@ -106,8 +106,9 @@ ordered_json free_format(const Engine& engine, ToolFormat format, const OfferedT
   ordered_json one = calls_tag(engine, format, offered);
   const ordered_json begin = one["begin"];
   const bool by_token = begin.is_object();
-  ordered_json triggers = {by_token ? begin["token"] : begin};
-  ordered_json tags = {std::move(one)};
+  // Not in braces alone, which are a copy to some compilers.
+  ordered_json triggers = ordered_json::array({by_token ? begin["token"] : begin});
+  ordered_json tags = ordered_json::array({std::move(one)});
   if (format == ToolFormat::Xml && !by_token) {
     // The tag before it is sometimes forgotten.
     triggers.push_back(XmlCallReader::kBegin);
