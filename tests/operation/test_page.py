@@ -98,14 +98,25 @@ def tree(page):
 
 
 def stop(page):
-    # Tokens that take longer than what follows, from a model that does not end before.
-    page.set("max-tokens", 4000)
-    page.driver.execute_script("""
+    # After some events the answer waits to be stopped, however fast the model is.
+    page.driver.execute_script(r"""
         const send = window.fetch;
-        window.fetch = (url, options) => {
+        window.fetch = async (url, options) => {
             if (!options?.body) return send(url, options);
             window.fetch = send;
-            return send(url, {...options, body: JSON.stringify({...JSON.parse(options.body), ignore_eos: true})});
+            const answer = await send(url, options);
+            const reader = answer.body.getReader(), decoder = new TextDecoder(), encoder = new TextEncoder();
+            const stopped = new Promise((_, reject) => options.signal.addEventListener("abort",
+                () => reject(options.signal.reason)));
+            let left = 20;
+            return new Response(new ReadableStream({
+                async pull(controller) {
+                    if (left === 0) await stopped;
+                    const { value } = await reader.read();
+                    const events = decoder.decode(value, { stream: true }).split(/(?<=\n\n)/).slice(0, left);
+                    left -= events.length;
+                    controller.enqueue(encoder.encode(events.join("")));
+                } }), { status: answer.status, headers: answer.headers });
         };""")
     page.ask("Tell me a very long story of a river.")
     page.until(lambda: len(page.all(".turn:last-child .token")) > 5)
