@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "files/bare_tensors.h"
+
 namespace augur {
 
 namespace {
@@ -47,11 +49,11 @@ Slices slices_of(const nlohmann::json& config, const StoredTensor& tensor) {
   if (tensor.name.find(".shared_mlp.output_linear.") != std::string::npos && !tensor.shape.empty()) {
     return {{with("shared_mlp.output_linear", "mlp.down_proj"), tensor.shape[0]}};
   }
-  if (tensor.name.ends_with(".self_attn.sinks.weight") && tensor.shape.size() == 1) {
-    return {{with(".sinks.weight", ".sinks"), tensor.shape[0]}};
-  }
-  if (tensor.name.ends_with(".feed_forward.expert_bias.bias") && tensor.shape.size() == 1) {
-    return {{with(".expert_bias.bias", ".expert_bias"), tensor.shape[0]}};
+  for (const BareTensor& bare : kBareTensors) {
+    const std::string_view name = tensor.name;
+    if (tensor.shape.size() != 1 || !name.ends_with(bare.suffix)) continue;
+    const std::string_view stem = name.substr(0, name.size() - bare.suffix.size());
+    if (stem.ends_with(bare.name)) return {{std::string(stem), tensor.shape[0]}};
   }
   constexpr std::string_view kExperts = ".experts.";
   const bool by_expert =

@@ -26,23 +26,11 @@ std::span<const std::byte> HostMemory::read(const std::byte* from, std::size_t b
 }
 
 void HostMemory::move_slots(const KvCache& cache, std::int64_t base, std::span<const std::int32_t> path) {
-  for (int layer = 0; layer < cache.shape().layers; ++layer) {
-    if (cache.keeps_rows(layer)) {
-      augur::move_slots(cache.rows(layer), base, path);
-    } else {
-      augur::move_slots(cache.layer(layer), base, path);
-    }
-  }
+  for_layers(cache, [&](const auto& layer) { augur::move_slots(layer, base, path); });
 }
 
 void HostMemory::clear_slots(const KvCache& cache, Range slots) {
-  for (int layer = 0; layer < cache.shape().layers; ++layer) {
-    if (cache.keeps_rows(layer)) {
-      augur::clear_slots(cache.rows(layer), slots);
-    } else {
-      augur::clear_slots(cache.layer(layer), slots);
-    }
-  }
+  for_layers(cache, [&](const auto& layer) { augur::clear_slots(layer, slots); });
 }
 
 }  // namespace augur

@@ -210,6 +210,16 @@ void LayerReader::read_rotations(std::int64_t max_positions) {
   }
 }
 
+/// `list`: of layers, whose flags become false.
+void LayerReader::clear_listed(const char* key, const nlohmann::json& list, std::vector<bool>& flags) const {
+  if (!list.is_array()) fields_.fail(key, "expected a list of layers");
+  for (const nlohmann::json& layer : list) {
+    if (!layer.is_number_integer() || layer < 0 || layer >= flags.size())
+      fields_.fail(key, fmt::format("{} is no layer of {}", layer.dump(), flags.size()));
+    flags[layer.get<std::size_t>()] = false;
+  }
+}
+
 void LayerReader::read_convolutions() {
   const auto layers = static_cast<std::size_t>(shapes_.layers);
   convolves_.assign(layers, false);
@@ -222,13 +232,8 @@ void LayerReader::read_convolutions() {
       convolves_[i] = (*types)[i] == "conv";
   } else if (const nlohmann::json* attention = fields_.find("full_attn_idxs")) {
     key = "full_attn_idxs";
-    if (!attention->is_array()) fields_.fail(key, "expected a list of layers");
     convolves_.assign(layers, true);
-    for (const nlohmann::json& layer : *attention) {
-      if (!layer.is_number_integer() || layer < 0 || layer >= layers)
-        fields_.fail(key, fmt::format("{} is no layer of {}", layer.dump(), layers));
-      convolves_[layer.get<std::size_t>()] = false;
-    }
+    clear_listed(key, *attention, convolves_);
   }
   if (std::find(convolves_.begin(), convolves_.end(), false) == convolves_.end())
     fields_.fail(key, "expected a layer with attention");
@@ -311,13 +316,7 @@ void LayerReader::read_experts() {
   const auto step = static_cast<std::size_t>(size("decoder_sparse_step", kMaxLayers).value_or(1));
   for (std::size_t i = 0; i < layers; ++i) has_experts_[i] = (i + 1) % step == 0;
   if (const nlohmann::json* dense = fields_.find("mlp_only_layers")) {
-    if (!dense->is_array()) fields_.fail("mlp_only_layers", "expected a list of layers");
-    for (const nlohmann::json& layer : *dense) {
-      if (!layer.is_number_integer() || layer < 0 || layer >= layers) {
-        fields_.fail("mlp_only_layers", fmt::format("{} is no layer of {}", layer.dump(), layers));
-      }
-      has_experts_[layer.get<std::size_t>()] = false;
-    }
+    clear_listed("mlp_only_layers", *dense, has_experts_);
   }
 }
 

@@ -34,6 +34,7 @@ class LayerReader {
   void check_rotating_layers() const;
   void read_experts();
   void read_convolutions();
+  void clear_listed(const char* key, const nlohmann::json& list, std::vector<bool>& flags) const;
 
   const JsonFields& fields_;
   const Family& family_;

@@ -8,7 +8,19 @@
 
 namespace augur {
 
-// DeviceMemory::move_slots() and clear_slots() of one layer, for those that may follow its addresses.
+// DeviceMemory::move_slots() and clear_slots(), for those that may follow a cache's addresses.
+
+/// Calls call(KvLayerView) or call(SlotRows) for every layer, by what it keeps.
+template <class Call>
+void for_layers(const KvCache& cache, const Call& call) {
+  for (int layer = 0; layer < cache.shape().layers; ++layer) {
+    if (cache.keeps_rows(layer)) {
+      call(cache.rows(layer));
+    } else {
+      call(cache.layer(layer));
+    }
+  }
+}
 
 void move_slots(const KvLayerView& layer, std::int64_t base, std::span<const std::int32_t> path);
 void move_slots(const SlotRows& layer, std::int64_t base, std::span<const std::int32_t> path);

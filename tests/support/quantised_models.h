@@ -1,10 +1,8 @@
 #pragma once
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -12,6 +10,7 @@
 #include "files/gguf/writer.h"
 #include "kernels/quantize.h"
 #include "model/quantize_model.h"
+#include "support/random_tensors.h"
 #include "support/stories.h"
 
 namespace augur::testing_support {
@@ -74,20 +73,7 @@ inline void write_random_model(const std::filesystem::path& folder, int experts 
     feed_forward("mlp.shared_expert", kFeedForward);
     add(at + "mlp.shared_expert_gate.weight", {1, kHidden});
   }
-  SafetensorsWriter writer(folder / "model.safetensors", entries);
-  std::mt19937 random(5);
-  std::normal_distribution<float> normal;
-  for (const SafetensorsWriter::Entry& entry : entries) {
-    const bool norm = entry.shape.size() == 1;
-    std::int64_t count = 1;
-    for (const std::int64_t extent : entry.shape) count *= extent;
-    std::vector<float> values(static_cast<std::size_t>(count));
-    // Sharper than at an untrained model's start, so that greedy texts differ.
-    const float size = 2.0f / std::sqrt(static_cast<float>(entry.shape.back()));
-    for (float& v : values) v = norm ? 1.0f + 0.1f * normal(random) : size * normal(random);
-    writer.write(std::as_bytes(std::span<const float>(values)));
-  }
-  writer.finish();
+  write_random_tensors(folder / "model.safetensors", entries);
 }
 
 /// A GGUF file anew, every matrix in the type that `type_of` gives for its name.

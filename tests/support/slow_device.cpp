@@ -85,24 +85,12 @@ SlotRows FarMemory::follow(const SlotRows& rows, std::vector<std::byte*>& table)
 
 void FarMemory::move_slots(const KvCache& cache, std::int64_t base, std::span<const std::int32_t> path) {
   std::vector<std::byte*> table;
-  for (int layer = 0; layer < cache.shape().layers; ++layer) {
-    if (cache.keeps_rows(layer)) {
-      augur::move_slots(follow(cache.rows(layer), table), base, path);
-    } else {
-      augur::move_slots(follow(cache.layer(layer), table), base, path);
-    }
-  }
+  for_layers(cache, [&](const auto& layer) { augur::move_slots(follow(layer, table), base, path); });
 }
 
 void FarMemory::clear_slots(const KvCache& cache, Range slots) {
   std::vector<std::byte*> table;
-  for (int layer = 0; layer < cache.shape().layers; ++layer) {
-    if (cache.keeps_rows(layer)) {
-      augur::clear_slots(follow(cache.rows(layer), table), slots);
-    } else {
-      augur::clear_slots(follow(cache.layer(layer), table), slots);
-    }
-  }
+  for_layers(cache, [&](const auto& layer) { augur::clear_slots(follow(layer, table), slots); });
 }
 
 // --- Matrices --------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 #include <array>
 #include <utility>
 
+#include "files/bare_tensors.h"
 #include "files/gguf/model.h"
 
 namespace augur {
@@ -68,10 +69,10 @@ std::string hugging_face_name(const GgufArchitecture& architecture, std::string_
 
 std::string gguf_tensor_name(const GgufArchitecture& architecture, std::string_view name) {
   constexpr std::string_view kLayers = "model.layers.";
-  if (name.ends_with(".self_attn.sinks"))
-    return gguf_tensor_name(architecture, std::string(name) + ".weight");
-  if (name.ends_with(".feed_forward.expert_bias"))
-    return gguf_tensor_name(architecture, std::string(name) + ".bias");
+  for (const BareTensor& bare : kBareTensors) {
+    if (name.ends_with(bare.name))
+      return gguf_tensor_name(architecture, std::string(name).append(bare.suffix));
+  }
   const auto dot = name.rfind('.');
   if (dot == std::string_view::npos) return {};
   const auto stem = name.substr(0, dot);

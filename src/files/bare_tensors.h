@@ -1,0 +1,17 @@
+#pragma once
+#include <array>
+#include <string_view>
+
+namespace augur {
+
+/// A layer's vector that Hugging Face names without a suffix.
+struct BareTensor {
+  std::string_view name;    ///< what it ends with
+  std::string_view suffix;  ///< what GGUF writes behind it
+};
+inline constexpr std::array<BareTensor, 2> kBareTensors = {{
+    {.name = ".self_attn.sinks", .suffix = ".weight"},
+    {.name = ".feed_forward.expert_bias", .suffix = ".bias"},
+}};
+
+}  // namespace augur
