@@ -23,12 +23,15 @@ std::int64_t read_adjusted_intermediate(const Fields& fields) {
   std::int64_t width = fields.require_int(older ? "block_ff_dim" : "intermediate_size", kMaxIntermediate);
   if (!fields.flag("block_auto_adjust_ff_dim", true)) return width;
   width = width * 2 / 3;
-  const auto multiplier = fields.find_number("block_ffn_dim_multiplier", kMinScale, kMaxScale);
-  if (!multiplier && fields.has("block_ffn_dim_multiplier")) return width;  // null
-  const double scaled = multiplier.value_or(1) * static_cast<double>(width);
-  const std::int64_t multiple = fields.find_int("block_multiple_of", kMaxIntermediate).value_or(256);
+  const bool null =
+      fields.has("block_ffn_dim_multiplier") && fields.find("block_ffn_dim_multiplier") == nullptr;
+  const double multiplier = fields.find_number("block_ffn_dim_multiplier", kMinScale, kMaxScale).value_or(1);
+  const double scaled = multiplier * static_cast<double>(width);
+  const std::int64_t multiple =
+      null ? 1 : fields.find_int("block_multiple_of", kMaxIntermediate).value_or(256);
   if (!(scaled >= 1 && scaled <= static_cast<double>(kMaxIntermediate - multiple))) {
-    fields.fail("block_ffn_dim_multiplier", fmt::format("{} of {} is no width", *multiplier, width));
+    fields.fail("block_ffn_dim_multiplier",
+                fmt::format("{} of {}, up to a multiple of {}, is no width", multiplier, width, multiple));
   }
   return (static_cast<std::int64_t>(scaled) + multiple - 1) / multiple * multiple;
 }

@@ -174,7 +174,9 @@ void add_experts(const std::string& prefix, const ModelConfig& config, const Ggu
                  const std::string& file, GgufMetadata& out) {
   const ExpertSpec experts = config.experts();
   int dense = 0;  // layers
-  while (config.layer(dense).experts.count == 0) ++dense;
+  while (dense < config.layers && config.layer(dense).experts.count == 0) ++dense;
+  if (dense == config.layers)
+    throw Error("{}: GGUF files of {} cannot say that no layer has experts", file, architecture.name);
   for (int i = 0; i < config.layers; ++i) {
     const bool leads = architecture.conv && i < dense;
     if (!leads && config.layer(i).experts != experts)

@@ -183,6 +183,10 @@ TEST(ModelConfig, ErrorsInShortConvolutions) {
   refused("conv_L_cache", 1, "conv_L_cache");
   refused("conv_L_cache", 1 << 20, "conv_L_cache");
   refused("block_ffn_dim_multiplier", 1e6, "no width");
+  EXPECT_THAT(failure(with(lfm2(), "block_multiple_of", 1 << 20)), HasSubstr("no width"));
+  EXPECT_THAT(failure(with(lfm2(), "intermediate_size", 1)), HasSubstr("no width"));
+  EXPECT_THAT(failure(with(with(lfm2(), "intermediate_size", 1), "block_ffn_dim_multiplier", nullptr)),
+              HasSubstr("no width"));
   EXPECT_THAT(failure(with(llama(), "layer_types", {"conv", "full_attention"})), HasSubstr("layer_types"));
 }
 

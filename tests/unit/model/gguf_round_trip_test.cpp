@@ -150,6 +150,7 @@ TEST_F(GgufRoundTrip, WhatGgufCannotSayOfExpertsIsRefused) {
   refused(with(model("qwen3_moe"), "norm_topk_prob", false), "norm_topk_prob");
   refused(with(model("qwen2_moe"), "norm_topk_prob", true), "norm_topk_prob");
   refused(with(model("qwen3_moe"), "mlp_only_layers", json::array({0})), "layers' experts differ");
+  refused(with(model("qwen3_moe"), "mlp_only_layers", json::array({0, 1})), "no layer has experts");
 }
 
 TEST_F(GgufRoundTrip, KeepsEveryScalingThatGgufKnows) {
