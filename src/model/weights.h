@@ -31,9 +31,13 @@ struct LayerWeights {
   /// By LayerSpec::qk_norm: [head_dim], or [heads * head_dim] and [kv_heads * head_dim], or empty.
   std::vector<float> q_norm, k_norm;
   std::vector<float> sinks;  ///< [heads], or empty
-  FusedMatrix qkv;  ///< rows: all query heads, all key heads, all value heads; or a convolution's b, c, x
+  /// Rows: all query heads, all key heads, all value heads, then all heads' gates where LayerSpec::gated; or a
+  /// convolution's b, c, x; or a delta rule's queries, keys, values, z, b, a.
+  FusedMatrix qkv;
   PackedMatrix o;
-  std::vector<float> taps, taps_bias;  ///< [taps, hidden] and [hidden] of a short convolution, or empty
+  std::vector<float> taps, taps_bias;  ///< [taps, channels] and [channels] of a convolution, or empty
+  // Of a delta rule: -exp(A_log) and dt_bias [value_heads], and the weights of its norm [value_dim].
+  std::vector<float> delta_decay, delta_bias, delta_norm;
   /// Panels of 16 rows, alternately of gate and of up: whoever computes a pair of panels can apply the
   /// activation to it. Gate and up are padded to whole panels.
   PackedMatrix gate_up;
