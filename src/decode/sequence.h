@@ -184,7 +184,7 @@ class Sequence {
   void relieve(Round& round) { round.relieve(draft_); }
 
   /// Room in the target's cache for what the step runs: its tree, or the next `rows` of its prompt.
-  KvTxn open(int rows) { return cache_.reserve(rows); }
+  KvTxn open(int rows) { return cache_.reserve(rows, reading() ? rows : 1); }
   /// These, behind what is there already. Positions are those of the text, parents are rows.
   void append_rows(int rows, std::vector<TokenId>& tokens, std::vector<std::int32_t>& positions,
                    std::vector<std::int32_t>& parents) const;

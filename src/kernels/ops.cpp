@@ -94,6 +94,23 @@ void SiluMul(const float* gate, const float* up, std::int64_t n, InputForm form,
   }
 }
 
+template <class T>
+HWY_INLINE void SigmoidMulTo(const float* gate, const float* x, std::int64_t n, T* out) {
+  Sweep(n, [&](auto d, std::int64_t i) HWY_ATTR {
+    const auto one = hn::Set(d, 1.0f);
+    const auto divisor = hn::Add(one, Exp(d, hn::Neg(hn::LoadU(d, gate + i))));
+    StoreAs(d, hn::Div(hn::LoadU(d, x + i), divisor), out + i);
+  });
+}
+
+void SigmoidMul(const float* gate, const float* x, std::int64_t n, InputForm form, void* out) {
+  if (form == InputForm::BF16) {
+    SigmoidMulTo(gate, x, n, static_cast<BF16*>(out));
+  } else {
+    SigmoidMulTo(gate, x, n, static_cast<float*>(out));
+  }
+}
+
 void ToBf16(const float* x, std::int64_t n, BF16* out) {
   Sweep(n, [&](auto d, std::int64_t i) HWY_ATTR { StoreBf16(d, hn::LoadU(d, x + i), out + i); });
 }
@@ -126,7 +143,9 @@ HWY_INLINE void ConvolveTo(std::span<const float* const> rows, const float* weig
       weight += stride;
     }
     if (bias != nullptr) sum = hn::Add(sum, hn::LoadU(d, bias + i));
-    StoreAs(d, hn::Mul(sum, hn::LoadU(d, gate + i)), out + i);
+    const auto result = gate != nullptr ? hn::Mul(sum, hn::LoadU(d, gate + i))
+                                        : SiluTimes()(d, sum, hn::Set(d, 1.0f));
+    StoreAs(d, result, out + i);
   });
 }
 
@@ -254,6 +273,7 @@ namespace {
 HWY_EXPORT(RmsNorm);
 HWY_EXPORT(SiluMul);
 HWY_EXPORT(SiluMulPanels);
+HWY_EXPORT(SigmoidMul);
 HWY_EXPORT(ToBf16);
 HWY_EXPORT(RopeRotate);
 HWY_EXPORT(GeluMulPanels);
@@ -334,6 +354,11 @@ void rope_rotate(float* x, const float* cos, const float* sin, std::int64_t n) {
 
 void add_row(float* y, const float* x, std::int64_t n) {
   HWY_DYNAMIC_DISPATCH(AddRow)(y, x, n);
+}
+
+void sigmoid_mul(const float* gate, const float* x, std::int64_t n, InputForm form, void* out) {
+  assert(form == InputForm::F32 || form == InputForm::BF16);
+  HWY_DYNAMIC_DISPATCH(SigmoidMul)(gate, x, n, form, out);
 }
 
 void mul_row(const float* a, const float* b, std::int64_t n, float* out) {

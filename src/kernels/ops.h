@@ -46,10 +46,13 @@ void convert_row(const float* x, std::int64_t n, InputForm form, void* out);
 /// (x[i], x[i+n/2]) -> (x[i] c[i] - x[i+n/2] s[i], x[i+n/2] c[i] + x[i] s[i]).
 void rope_rotate(float* x, const float* cos, const float* sin, std::int64_t n);
 
+/// out[i] = x[i] / (1 + e^-gate[i]), F32 or BF16.
+void sigmoid_mul(const float* gate, const float* x, std::int64_t n, InputForm form, void* out);
+
 /// out[i] = a[i] * b[i].
 void mul_row(const float* a, const float* b, std::int64_t n, float* out);
 /// A short convolution by channel: out[i] = (sum over t of weights[t * stride + i] * rows[t][i] + bias[i]) *
-/// gate[i]. Rows that are null are left out; so is the bias.
+/// gate[i]. Rows that are null are left out; so is the bias. Without a gate: the silu() of the sum.
 void convolve_row(std::span<const float* const> rows, const float* weights, std::int64_t stride,
                   const float* bias, const float* gate, std::int64_t n, InputForm form, void* out);
 

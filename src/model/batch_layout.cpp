@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "kernels/attention.h"
 
 namespace augur {
@@ -58,7 +59,11 @@ void BatchLayout::build(const TokenBatch& batch, const ModelConfig& config, DTyp
   check_rows(batch, config, context);
   heads_ = config.heads;
   attending_ = config.first_attention();
-  reach_ = std::max(0, config.conv().taps - 1);
+  states_ = config.delta().key_heads > 0;
+  reach_ = std::max({0, config.conv().taps - 1, config.delta().taps - 1});
+  aside_ = 0;
+  steps_.clear();
+  place_rows_.clear();
   before_.clear();
   max_position_ = *std::max_element(batch.positions.begin(), batch.positions.end());
   max_slots_ = 0;
@@ -147,7 +152,52 @@ void BatchLayout::add_sequence(const TokenBatch& batch, const TokenBatch::Sequen
     sequence_of_.push_back(static_cast<int>(sequences_.size()));
   }
   max_slots_ = std::max(max_slots_, entry.slots);
+  if (states_) add_state_steps(batch, sequence, entry);
   sequences_.push_back(entry);
+}
+
+void BatchLayout::add_state_steps(const TokenBatch& batch, const TokenBatch::Sequence& sequence,
+                                  Sequence& entry) {
+  const KvTxn& kv = *sequence.kv;
+  const std::int64_t certain = kv.certain();
+  if (certain > 1 && (sequence.earlier_rows > 0 || sequence.slots != nullptr))
+    throw Error("forward: {} rows that are certain do not come in their order", certain);
+  entry.fold_to = kv.fold_to();
+  entry.first_record = kv.first_record();
+  entry.rows_by_place = {std::ssize(place_rows_), std::ssize(place_rows_) + kv.rows()};
+  place_rows_.resize(at(entry.rows_by_place.end), -1);
+  std::vector<StateWalk::Row>& rows = walk_.rows;
+  rows.clear();
+  for (int i = 0; i < sequence.earlier_rows; ++i) {
+    rows.push_back(
+        {.parent = sequence.earlier_parents[i], .step = {StateStep::Replay, entry.base + i}});
+  }
+  for (int row = entry.first_row; row < entry.first_row + entry.rows; ++row) {
+    const std::int32_t parent = batch.parents[at(row)];
+    const std::int64_t place = slots_[at(row)] - entry.base;
+    place_rows_[at(entry.rows_by_place.begin + place)] = row;
+    rows.push_back({.parent = parent >= 0    ? parent - entry.first_row + sequence.earlier_rows
+                              : parent == -1 ? -1
+                                             : -2 - parent,
+                    .step = {StateStep::Run, row},
+                    .folds = certain > 1 && place == certain - 2});
+    // What follows the committed text and is not certain would not see what is folded.
+    const std::int64_t after = parent >= 0    ? slots_[at(parent)] - entry.base
+                               : parent == -1 ? -1
+                                              : -2 - parent;
+    if (after < certain - 1 && after != place - 1)
+      throw Error("forward: row {} is beside one that is certain to be kept", row);
+  }
+  const std::int64_t first = std::ssize(steps_);
+  aside_ = std::max(aside_, walk_.walk(steps_));
+  entry.steps = {first, std::ssize(steps_)};
+}
+
+int BatchLayout::row_in(const Sequence& sequence, std::int64_t slot) const {
+  const std::int64_t place = slot - sequence.base;
+  return place < 0 || place >= sequence.rows_by_place.size()
+             ? -1
+             : place_rows_[at(sequence.rows_by_place.begin + place)];
 }
 
 BatchLayout::VisibleSlots BatchLayout::see(std::int64_t slot, const VisibleSlots& parent,

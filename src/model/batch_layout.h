@@ -6,6 +6,7 @@
 #include "base/thread_pool.h"
 #include "model/config.h"
 #include "model/model.h"
+#include "model/state_walk.h"
 
 namespace augur {
 
@@ -23,6 +24,11 @@ class BatchLayout {
     bool gathers = false;    ///< some row sees slots that are not contiguous
     std::int64_t slots = 0;  ///< slots in use up to this forward's last row
     std::int64_t items = 0;  ///< of attention, per layer
+    // Where layers keep states (kv_cache.h).
+    std::int64_t fold_to = 0;
+    std::int64_t first_record = 0;
+    Range steps;          ///< of state_steps()
+    Range rows_by_place;  ///< of place_rows_
   };
 
   /// Checks the batch (Error) and lays it out. `context`: positions are below it. `block`: see
@@ -39,8 +45,16 @@ class BatchLayout {
   const KvCache& cache_of(int row) const {
     return *sequences_[static_cast<std::size_t>(sequence_of_[static_cast<std::size_t>(row)])].cache;
   }
+  std::span<const StateStep> state_steps(const Sequence& sequence) const {
+    return std::span(steps_).subspan(static_cast<std::size_t>(sequence.steps.begin),
+                                     static_cast<std::size_t>(sequence.steps.size()));
+  }
+  /// States that are put aside at once, at most.
+  int aside() const { return aside_; }
+  /// The row of the batch that a sequence has in a slot; -1: none.
+  int row_in(const Sequence& sequence, std::int64_t slot) const;
   /// The slots of the tokens before a row, the nearest last, as many as the model's short convolutions see
-  /// (ShortConvSpec::taps - 1); -1 where the text has no more.
+  /// (their taps - 1); -1 where the text has no more.
   std::span<const std::int64_t> before(int row) const {
     const auto reach = static_cast<std::size_t>(reach_);
     return {before_.data() + static_cast<std::size_t>(row) * reach, reach};
@@ -71,6 +85,8 @@ class BatchLayout {
     std::vector<std::int64_t> skipped;  ///< [sequences] slots that count as slot 0: nobody sees earlier ones
   };
   void add_sequence(const TokenBatch& batch, const TokenBatch::Sequence& sequence);
+  /// The steps of a sequence's state; its rows have slots.
+  void add_state_steps(const TokenBatch& batch, const TokenBatch::Sequence& sequence, Sequence& entry);
   void lay_out_block(std::span<const BlockMask> block, const ModelConfig& config);
   void see_block(const BlockMask& mask, VisibleByRow& out) const;
   VisibleByRow& clear_visible(std::size_t index);
@@ -100,6 +116,11 @@ class BatchLayout {
   std::vector<std::int64_t> before_;          ///< [rows, reach]
   std::vector<std::int64_t> before_prefix_;   ///< [reach] likewise of a token that follows the prefix
   std::vector<std::int64_t> before_earlier_;  ///< [earlier rows, reach]
+  bool states_ = false;                       ///< some layer keeps one
+  int aside_ = 0;
+  std::vector<StateStep> steps_;
+  std::vector<std::int32_t> place_rows_;  ///< of each sequence, by place in its transaction: rows, or -1
+  StateWalk walk_;
 };
 
 }  // namespace augur

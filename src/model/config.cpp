@@ -173,8 +173,14 @@ ExpertSpec ModelConfig::experts() const {
 
 ShortConvSpec ModelConfig::conv() const {
   const auto it =
-      std::find_if(kinds.begin(), kinds.end(), [](const LayerSpec& kind) { return !kind.attends(); });
+      std::find_if(kinds.begin(), kinds.end(), [](const LayerSpec& kind) { return kind.conv.taps > 0; });
   return it == kinds.end() ? ShortConvSpec{} : it->conv;
+}
+
+DeltaSpec ModelConfig::delta() const {
+  const auto it =
+      std::find_if(kinds.begin(), kinds.end(), [](const LayerSpec& kind) { return kind.delta.key_heads > 0; });
+  return it == kinds.end() ? DeltaSpec{} : it->delta;
 }
 
 int ModelConfig::first_attention() const {

@@ -34,8 +34,10 @@ class DeviceMemory {
 
   /// Slot base + i becomes what slot base + path[i] is, i = 0, 1, ... in that order; path[i] >= i.
   virtual void move_slots(const KvCache& cache, std::int64_t base, std::span<const std::int32_t> path) = 0;
-  /// Zeros.
+  /// Zeros; of records as well, where there are pages of these.
   virtual void clear_slots(const KvCache& cache, Range slots) = 0;
+  /// Zeros of records alone, likewise.
+  virtual void clear_records(const KvCache& cache, Range slots) = 0;
 };
 
 /// The host's own, whose addresses are pointers.
@@ -48,6 +50,7 @@ class HostMemory final : public DeviceMemory {
                                   std::vector<std::byte>& held) override;
   void move_slots(const KvCache& cache, std::int64_t base, std::span<const std::int32_t> path) override;
   void clear_slots(const KvCache& cache, Range slots) override;
+  void clear_records(const KvCache& cache, Range slots) override;
 };
 
 }  // namespace augur

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "model/config_bounds.h"
+#include "model/delta_pass.h"
 #include "model/sigmoid.h"
 
 namespace augur {
@@ -72,8 +73,15 @@ class ForwardPass::Timer {
 //   (norm_whole_queries_..)  rows   qkv                               qkv
 //   rotate_and_store         heads  qkv                               qkv, new slots of the caches
 //   attend                   heads  qkv, caches                       attention_results
+//   (gate_heads)             rows   attention_results, qkv            attention_results
 //     or, in place of these  cols   qkv, caches                       new slots of the caches, for the same
 //       (convolve)                                                    thread; attention_results
+//     or, in place of these
+//       norm                 rows   residual                          router_inputs, with the q, k, v product
+//       (DeltaPass) convolve heads  qkv, caches                       delta_rows, records and states
+//         gates' product     cols   router_inputs                     delta_gates
+//         recur              heads  delta_rows, delta_gates, qkv,     records and states; attention_results
+//                                   caches
 //   (output_input)           rows*  attention_results                 output_inputs
 //   output product           cols   attention_results, output_inputs  residual or block_results
 //   (norm, scale, addition)  rows   block_results                     residual
@@ -207,11 +215,13 @@ const void* ForwardPass::output_input(Team& team, int index) const {
 
 void ForwardPass::mix(Team& team, int index, Timer& timer) const {
   const int rows = layout_.rows();
-  if (!config_.layer(index).attends()) {
+  const LayerSpec& spec = config_.layer(index);
+  if (spec.delta.key_heads > 0) return mix_delta(team, index, timer);
+  if (spec.conv.taps > 0) {
     convolve(team.split(config_.hidden, PackedMatrix::kPanel), index);
     return timer.publish(team, ForwardProfile::Attention, ws_.attention_results, layout_ /* its caches */);
   }
-  if (config_.layer(index).qk_norm == QkNorm::Whole) {
+  if (spec.qk_norm == QkNorm::Whole) {
     norm_whole_queries_and_keys(team.split(rows), index);
     timer.publish(team, ForwardProfile::Rope, ws_.qkv);
   }
@@ -219,6 +229,41 @@ void ForwardPass::mix(Team& team, int index, Timer& timer) const {
   timer.publish(team, ForwardProfile::Rope, ws_.qkv, layout_ /* its caches */);
   attend(team, index);
   timer.publish(team, ForwardProfile::Attention, ws_.attention_results);
+  if (!spec.gated) return;
+  gate_heads(team.split(rows), index);
+  timer.publish(team, ForwardProfile::Attention, ws_.attention_results);
+}
+
+void ForwardPass::gate_heads(Range rows, int index) const {
+  const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
+  const InputForm form = layer.o.input_form() == InputForm::BF16 ? InputForm::BF16 : InputForm::F32;
+  const std::int64_t gates = std::int64_t{config_.heads + 2 * config_.kv_heads} * config_.head_dim;
+  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+    sigmoid_mul(ws_.qkv.floats(r) + gates,
+                static_cast<const float*>(ws_.attention_results.row(InputForm::F32, r)),
+                std::int64_t{config_.heads} * config_.head_dim, form, ws_.attention_results.row(form, r));
+  }
+}
+
+void ForwardPass::mix_delta(Team& team, int index, Timer& timer) const {
+  const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
+  const DeltaPass pass({.spec = config_.layer(index).delta,
+                        .weights = layer,
+                        .layout = layout_,
+                        .workspace = ws_,
+                        .layer = index,
+                        .norm_eps = config_.norm_eps});
+  pass.convolve(team);
+  kernels_.gemm({.weight = &layer.delta_gates,
+                 .x = ws_.router_inputs.row(InputForm::F32, 0),
+                 .x_stride = ws_.router_inputs.stride(),
+                 .rows = layout_.rows(),
+                 .y = ws_.delta_gates.floats(0),
+                 .y_stride = ws_.delta_gates.stride()},
+                team.split(layer.delta_gates.panels()));
+  timer.publish(team, ForwardProfile::Rope, ws_.delta_rows, ws_.delta_gates, layout_ /* its caches */);
+  pass.recur(team, layer.o.input_form() == InputForm::BF16 ? InputForm::BF16 : InputForm::F32);
+  timer.publish(team, ForwardProfile::Attention, ws_.attention_results, layout_ /* its caches */);
 }
 
 /// Channels do not meet, and parents come before their children: what a row sees of this pass its own thread
@@ -250,6 +295,13 @@ void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
   const int rows = layout_.rows();
   const bool given = index == options_.first_layer && options_.attention_input != nullptr;
   const void* x = attention_input(team, index);
+  if (config_.layer(index).delta.key_heads > 0) {
+    const Range mine = team.split(rows);
+    for (std::int64_t r = mine.begin; r < mine.end; ++r) {
+      prepare_row(ws_.residual.floats(r), data_of(layer.attention_norm), config_.norm_eps, config_.hidden,
+                  InputForm::F32, ws_.router_inputs.row(InputForm::F32, r));
+    }
+  }
   const std::int64_t stride = given ? ws_.given_inputs.stride() : ws_.block_inputs.shared.stride();
   observe(team, {.product = ProductInput::Qkv,
                  .layer = index,
@@ -267,7 +319,7 @@ void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
                       .y_stride = ws_.qkv.stride(),
                       .bias = data_of(layer.qkv_bias)},
                      team.split(layer.qkv.panels()));
-  timer.publish(team, ForwardProfile::Qkv, ws_.qkv);
+  timer.publish(team, ForwardProfile::Qkv, ws_.qkv, ws_.router_inputs);
   mix(team, index, timer);
   multiply_into_residual(team,
                          {.product = {.name = ProductInput::Output,
@@ -411,7 +463,7 @@ void ForwardPass::rotate_and_store(Range items, int index) const {
 void ForwardPass::attend(const Team& team, int index) const {
   const LayerSpec& spec = config_.layer(index);
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
-  const bool bf16 = layer.o.input_form() == InputForm::BF16;
+  const bool bf16 = layer.o.input_form() == InputForm::BF16 && !spec.gated;
   const InputForm form = bf16 ? InputForm::BF16 : InputForm::F32;
   for (std::size_t s = 0; s < layout_.sequences().size(); ++s) {
     const BatchLayout::Sequence& sequence = layout_.sequences()[s];

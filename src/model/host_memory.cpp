@@ -33,4 +33,8 @@ void HostMemory::clear_slots(const KvCache& cache, Range slots) {
   for_layers(cache, [&](const auto& layer) { augur::clear_slots(layer, slots); });
 }
 
+void HostMemory::clear_records(const KvCache& cache, Range slots) {
+  for_records(cache, [&](const SlotRows& layer) { augur::clear_slots(layer, slots); });
+}
+
 }  // namespace augur

@@ -20,11 +20,26 @@ struct SlotRows {
   std::int64_t page_count = 0;
   std::int64_t offset = 0;  ///< bytes from a page's beginning
   std::int64_t floats = 0;  ///< of a row
+  std::int64_t page_slots = kKvPageSlots;
 
   /// Of a page that is there.
   float* row(std::int64_t slot) const {
-    return reinterpret_cast<float*>(pages[slot / kKvPageSlots] + offset) + slot % kKvPageSlots * floats;
+    return reinterpret_cast<float*>(pages[slot / page_slots] + offset) + slot % page_slots * floats;
   }
+};
+
+/// The state of a layer that keeps one: addresses of the cache's memory. A pass makes that of the first
+/// `folded` slots that of the first KvTxn::fold_to(), and leaves it in `to`.
+struct LayerState {
+  const float* from = nullptr;  ///< [Shape::state_floats]; null: of no slots, which is zeros
+  float* to = nullptr;          ///< may be `from`; null: there is nothing to fold
+  std::int64_t folded = 0;
+};
+
+/// The pages of a pool, as far as a text's memory goes.
+struct KvSpan {
+  std::int64_t page_slots = kKvPageSlots;  ///< 0: a page holds what a text leaves, whatever its length
+  std::int64_t window = 0;                 ///< > 0: the last so many slots alone are kept
 };
 
 /// What a sequence leaves in all layers: keys and values, or a row (SlotRows) where a layer has no attention.
@@ -35,6 +50,15 @@ struct SlotRows {
 ///
 /// Layers that see a sliding window have pages of their own, which are given back a page behind the last one
 /// that a next token sees: they hold the window, the rows in flight, and two pages at most beside them.
+///
+/// A layer with a recurrence has a state (LayerState) that stands for the first slots of the text, the folded
+/// ones, and a record of every slot behind these: what a token has done to the state, so that doing it once
+/// more gives the same bits. A pass folds the records of all committed slots into the state, and leaves
+/// records of its rows. So rolling rows back, and choosing a path among them, costs what it costs anywhere;
+/// but a text cannot be cut before what is folded, and one slot always is not:
+///
+///     slots    0 ......... folded ....... length ........... length + rows in flight
+///            in the state |   records    |     records      |
 class KvCache {
  public:
   struct Shape {
@@ -49,12 +73,18 @@ class KvCache {
     /// keeps keys and values. Empty: all do.
     std::vector<std::int32_t> row_floats = {};
     std::int64_t window = 0;  ///< the largest of them; 0: all layers see everything
+    /// [layers] float32 of the layer's state, and of a record; 0: it keeps slots alone. Empty: all do.
+    std::vector<std::int32_t> state_floats = {}, record_floats = {};
   };
   /// Where pages come from; null where there are no layers of the kind.
   struct Pools {
     std::shared_ptr<KvPagePool> whole;     ///< of layers that see everything
     std::shared_ptr<KvPagePool> windowed;  ///< of the others
+    std::shared_ptr<KvPagePool> states;    ///< a page is the state of all layers
+    std::shared_ptr<KvPagePool> records;
   };
+  /// Of a page of records, which are large.
+  static constexpr std::int64_t kRecordSlots = 8;
   /// Error for an invalid shape.
   explicit KvCache(const Shape& shape) : KvCache(shape, make_pools(shape)) {}
   /// With pages from `pools`, which make_pools() has made for such a shape; the capacity may differ.
@@ -68,27 +98,37 @@ class KvCache {
   /// Slots that can still be reserved.
   std::int64_t room() const { return shape_.capacity - length_; }
   /// Where its pages lie.
-  DeviceMemory& memory() const { return (whole_.pool() ? whole_ : windowed_).pool()->memory(); }
+  DeviceMemory& memory() const {
+    return (whole_.pool() ? whole_ : windowed_.pool() ? windowed_ : records_).pool()->memory();
+  }
   /// Where a layer's slots lie, for those that may follow addresses of memory(). Valid until the next
   /// reserve(), truncate() or share().
   KvLayerView layer(int index) const;
   /// Likewise of a layer that keeps rows.
   SlotRows rows(int index) const;
-  bool keeps_rows(int index) const { return row_floats(shape_, index) > 0; }
+  bool keeps_rows(int index) const { return floats(shape_.row_floats, index) > 0; }
+  /// Likewise of a layer that keeps a state.
+  LayerState state(int index) const;
+  SlotRows records(int index) const;
+  bool keeps_state(int index) const { return floats(shape_.state_floats, index) > 0; }
+  /// Slots that are in the states of all layers: a text cannot be cut before them.
+  std::int64_t folded() const { return *std::max_element(folded_.begin(), folded_.end()); }
   /// Calls call(address, bytes) for every page that it holds, shared ones included: addresses of memory().
   template <class Call>
   void for_pages(const Call& call) const {
-    for (const KvPages* pages : {&whole_, &windowed_}) {
+    for (const KvPages* pages : {&whole_, &windowed_, &states_, &records_}) {
       for (std::byte* const page : pages->table()) {
         if (page != nullptr) call(page, pages->pool()->page_bytes());
       }
     }
   }
-  /// Calls call(pool, window) for every pool that it takes pages from; window 0: they are kept.
+  /// Calls call(pool, KvSpan) for every pool that it takes pages from.
   template <class Call>
   void for_pools(const Call& call) const {
-    if (whole_.pool()) call(*whole_.pool(), std::int64_t{0});
-    if (windowed_.pool()) call(*windowed_.pool(), shape_.window);
+    if (whole_.pool()) call(*whole_.pool(), KvSpan());
+    if (windowed_.pool()) call(*windowed_.pool(), KvSpan{.window = shape_.window});
+    if (states_.pool()) call(*states_.pool(), KvSpan{.page_slots = 0});
+    if (records_.pool()) call(*records_.pool(), KvSpan{.page_slots = kRecordSlots, .window = 1});
   }
   /// Of a page of every kind: what 64 slots take before any is given back.
   std::int64_t page_bytes() const;
@@ -100,12 +140,22 @@ class KvCache {
   void give_back_unseen() { windowed_.give_back_before(first_seen(length_) / kKvPageSlots); }
 
   /// Opens a transaction over `rows` new slots after length(). Error when they exceed the capacity (the
-  /// context limit); nothing has changed then. At most one transaction is open at a time (asserted).
-  KvTxn reserve(std::int64_t rows);
+  /// context limit); nothing has changed then. At most one transaction is open at a time (asserted). The
+  /// first `certain` of them follow one another, and will be committed if anything is (a prompt's rows):
+  /// states take them in at once, but for the last, and no records are kept of them.
+  KvTxn reserve(std::int64_t rows, std::int64_t certain = 0);
 
   /// Forgets the slots from `length` on (a drafter falls back), which must be 0 or such that it holds() them.
   /// No open KvTxn.
   void truncate(std::int64_t length);
+
+  /// How far each layer's state goes; 0 where it keeps none. [layers], or one 0
+  std::span<const std::int64_t> folded_by_layer() const { return folded_; }
+  /// Becomes a text of `length` slots whose pages are there, and still to be written: those of which a next
+  /// token sees something. `folded`: as folded_by_layer() has it, none beyond `length`. Empty before.
+  void lay_out(std::int64_t length, std::span<const std::int64_t> folded);
+  /// The pages that a next token would write to are nobody else's.
+  void own_last_pages();
 
   /// Takes over the first `length` slots of a cache with the same pools that holds() them, in place of what
   /// it has. No open KvTxn here. Error when they exceed the capacity.
@@ -113,9 +163,13 @@ class KvCache {
 
  private:
   friend class KvTxn;
-  static std::int32_t row_floats(const Shape& shape, int index) {
-    return shape.row_floats.empty() ? 0 : shape.row_floats[static_cast<std::size_t>(index)];
+  static std::int32_t floats(const std::vector<std::int32_t>& of_layers, int index) {
+    return of_layers.empty() ? 0 : of_layers[static_cast<std::size_t>(index)];
   }
+  void prepare_states(std::int64_t fold_to, Range records);
+  /// The first slot of which records are read.
+  std::int64_t first_unfolded(std::int64_t length) const;
+  void take_next_states();
   static bool windowed(const Shape& shape, int index) {
     return !shape.windowed.empty() && shape.windowed[static_cast<std::size_t>(index)] == 1;
   }
@@ -133,7 +187,12 @@ class KvCache {
   std::vector<std::int64_t> offset_;  ///< [layers] of a page, in bytes
   std::int64_t length_ = 0;
   bool open_ = false;
-  KvPages whole_, windowed_;
+  KvPages whole_, windowed_, states_, records_;
+  std::vector<std::int64_t> state_offset_, record_offset_;  ///< [layers] of a page, in bytes
+  std::vector<std::int64_t> folded_ = {0};                  ///< [layers] where some keep a state
+  // In a transaction: what it makes of states that are shared, or that it may have to leave as they are.
+  KvPage next_states_;
+  std::vector<std::int64_t> next_folded_;  ///< [layers] -1: not yet
 };
 
 /// Slots that a forward pass writes. Destroying an uncommitted transaction rolls it back.
@@ -146,6 +205,14 @@ class KvTxn {
   KvCache& cache() const { return *cache_; }
   std::int64_t base() const { return base_; }  ///< first reserved slot = committed length
   std::int64_t rows() const { return rows_; }
+  std::int64_t certain() const { return certain_; }  ///< of them, as reserve() has it
+  /// Slots that states stand for after a pass over the rows: of those that are committed, and of those that
+  /// certainly will be, all but the last.
+  std::int64_t fold_to() const { return std::max<std::int64_t>(0, base_ + certain_ - 1); }
+  /// The first slot of which the rows' pass leaves a record.
+  std::int64_t first_record() const { return std::max(base_, fold_to()); }
+  /// A pass over layers [first, last) has folded what there was to fold.
+  void set_folded(int first, int last);
 
   /// Keeps the slots base() + path[0], base() + path[1], ... (path strictly increasing, offsets into the
   /// reserved rows), moves them together behind the prefix, and closes the transaction.
@@ -157,10 +224,13 @@ class KvTxn {
 
  private:
   friend class KvCache;
-  KvTxn(KvCache& cache, std::int64_t base, std::int64_t rows) : cache_(&cache), base_(base), rows_(rows) {}
+  KvTxn(KvCache& cache, std::int64_t base, std::int64_t rows, std::int64_t certain)
+      : cache_(&cache), base_(base), rows_(rows), certain_(certain) {}
+  void close(std::int64_t rows);
   KvCache* cache_;
   std::int64_t base_;
   std::int64_t rows_;
+  std::int64_t certain_;
 };
 
 }  // namespace augur

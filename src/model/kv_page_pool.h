@@ -64,6 +64,7 @@ class KvPage {
   }
   ~KvPage();
 
+  explicit operator bool() const { return entry_ != nullptr; }
   /// Its address in the device's memory.
   std::byte* data() const { return entry_->data; }
   /// Others hold it, too: it must not be written to.

@@ -17,9 +17,15 @@ void KvPages::make_writable(std::int64_t first, std::int64_t end) {
   assert(first >= given_back_);
   for (std::int64_t i = first; i < end; ++i) {
     const auto index = static_cast<std::size_t>(i);
-    if (index == pages_.size()) {
-      pages_.push_back(pool_->take());
-      table_.push_back(pages_.back().data());
+    if (index >= pages_.size()) {
+      KvPage page = pool_->take();
+      pages_.resize(index);
+      table_.resize(index);
+      table_.push_back(page.data());
+      pages_.push_back(std::move(page));
+    } else if (!pages_[index]) {
+      pages_[index] = pool_->take();
+      table_[index] = pages_[index].data();
     } else if (pages_[index].shared()) {
       KvPage copy = pool_->take();
       pool_->memory().copy(copy.data(), table_[index], static_cast<std::size_t>(pool_->page_bytes()));
@@ -27,6 +33,15 @@ void KvPages::make_writable(std::int64_t first, std::int64_t end) {
       pages_[index] = std::move(copy);
     }
   }
+}
+
+void KvPages::replace_first(KvPage page) {
+  if (pages_.empty()) {
+    pages_.emplace_back();
+    table_.emplace_back();
+  }
+  table_.front() = page.data();
+  pages_.front() = std::move(page);
 }
 
 void KvPages::drop_from(std::int64_t count) {

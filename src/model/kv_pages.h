@@ -38,8 +38,12 @@ class KvPages {
   /// Addresses of the pages, as the kernels want them; null where one was given back.
   std::span<std::byte* const> table() const { return table_; }
 
-  /// Pages [first, end) are there, and nobody else's.
+  /// Pages [first, end) are there, and nobody else's. Those between the last and `first` are not, and count
+  /// as given back.
   void make_writable(std::int64_t first, std::int64_t end);
+  /// Another page in place of the first, or as the first.
+  void replace_first(KvPage page);
+  bool first_is_shared() const { return pages_.front().shared(); }
   /// Drops the pages from `count` on.
   void drop_from(std::int64_t count);
   /// Gives back the first `count` pages.

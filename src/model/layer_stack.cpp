@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "model/delta_memory.h"
 
 namespace augur {
 
@@ -60,13 +61,21 @@ KvCache LayerStack::make_cache(std::int64_t capacity) const {
                        .type = kv_type_};
   for (int i = 0; i < config_.layers; ++i) {
     const LayerSpec& layer = config_.layer(i);
+    const bool delta = layer.delta.key_heads > 0;
     shape.windowed.push_back(layer.sight() > 0 ? 1 : 0);
     shape.window = std::max(shape.window, layer.sight());
-    shape.row_floats.push_back(layer.attends() ? 0 : config_.hidden);
+    shape.row_floats.push_back(layer.conv.taps > 0 ? config_.hidden : 0);
+    shape.state_floats.push_back(delta ? static_cast<std::int32_t>(DeltaMemory(layer.delta).state_floats()) : 0);
+    shape.record_floats.push_back(delta ? static_cast<std::int32_t>(DeltaMemory(layer.delta).record_floats())
+                                        : 0);
   }
   if (shape.window == 0) shape.windowed.clear();
   if (config_.conv().taps == 0) shape.row_floats.clear();
-  if (!pages_.whole && !pages_.windowed) pages_ = KvCache::make_pools(shape, device_.memory());
+  if (config_.delta().key_heads == 0) {
+    shape.state_floats.clear();
+    shape.record_floats.clear();
+  }
+  if (!pages_.whole && !pages_.windowed && !pages_.states) pages_ = KvCache::make_pools(shape, device_.memory());
   return KvCache(shape, pages_);
 }
 
@@ -100,11 +109,16 @@ void LayerStack::forward(const TokenBatch& batch, const ForwardOptions& options,
   check_options(batch, options, embedding != nullptr);
   layout_.build(batch, config_, kv_type_, context_, options.block);
   stack_->forward(layout_, batch, options, embedding);
+  const int last = options.last_layer < 0 ? config_.layers : options.last_layer;
+  for (const TokenBatch::Sequence& sequence : batch.sequences)
+    sequence.kv->set_folded(options.first_layer, last);
   result_rows_ = batch.rows();
 }
 
 void LayerStack::store(const TokenBatch& batch, const float* rows) {
   if (has_entrance_) throw Error("forward: these layers have an entrance of their own");
+  if (config_.attention_layers() < config_.layers)
+    throw Error("forward: layers without attention cannot be given keys and values");
   layout_.build(batch, config_, kv_type_, context_);
   stack_->store(layout_, batch, rows);
 }

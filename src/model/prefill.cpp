@@ -26,7 +26,7 @@ std::span<const float> prefill(Model& model, std::span<const TokenId> tokens, Kv
     parents.resize(static_cast<std::size_t>(rows));
     std::iota(positions.begin(), positions.end(), static_cast<std::int32_t>(cache.length()));
     std::iota(parents.begin(), parents.end(), -1);
-    KvTxn txn = cache.reserve(rows);
+    KvTxn txn = cache.reserve(rows, rows);
     const TokenBatch::Sequence sequence{.kv = &txn, .first_row = 0, .rows = rows};
     model.forward({.tokens = tokens.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows)),
                    .positions = positions,

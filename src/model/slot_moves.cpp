@@ -28,8 +28,11 @@ void clear_slots(const KvLayerView& layer, Range slots) {
 }
 
 void clear_slots(const SlotRows& layer, Range slots) {
-  for (std::int64_t slot = slots.begin; slot < slots.end; ++slot)
-    std::fill_n(layer.row(slot), layer.floats, 0.0f);
+  for (std::int64_t slot = slots.begin; slot < slots.end; ++slot) {
+    const std::int64_t page = slot / layer.page_slots;
+    if (page < layer.page_count && layer.pages[page] != nullptr)
+      std::fill_n(layer.row(slot), layer.floats, 0.0f);
+  }
 }
 
 }  // namespace augur

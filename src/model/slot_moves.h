@@ -14,7 +14,9 @@ namespace augur {
 template <class Call>
 void for_layers(const KvCache& cache, const Call& call) {
   for (int layer = 0; layer < cache.shape().layers; ++layer) {
-    if (cache.keeps_rows(layer)) {
+    if (cache.keeps_state(layer)) {
+      call(cache.records(layer));
+    } else if (cache.keeps_rows(layer)) {
       call(cache.rows(layer));
     } else {
       call(cache.layer(layer));
@@ -22,9 +24,18 @@ void for_layers(const KvCache& cache, const Call& call) {
   }
 }
 
+/// Calls call(SlotRows) for the records of every layer that has some.
+template <class Call>
+void for_records(const KvCache& cache, const Call& call) {
+  for (int layer = 0; layer < cache.shape().layers; ++layer) {
+    if (cache.keeps_state(layer)) call(cache.records(layer));
+  }
+}
+
 void move_slots(const KvLayerView& layer, std::int64_t base, std::span<const std::int32_t> path);
 void move_slots(const SlotRows& layer, std::int64_t base, std::span<const std::int32_t> path);
 void clear_slots(const KvLayerView& layer, Range slots);
+/// Those of pages that are there.
 void clear_slots(const SlotRows& layer, Range slots);
 
 }  // namespace augur

@@ -32,11 +32,14 @@ struct LayerWeights {
   std::vector<float> q_norm, k_norm;
   std::vector<float> sinks;  ///< [heads], or empty
   /// Rows: all query heads, all key heads, all value heads, then all heads' gates where LayerSpec::gated; or a
-  /// convolution's b, c, x; or a delta rule's queries, keys, values, z, b, a.
+  /// convolution's b, c, x; or a delta rule's queries, keys, values, z.
   FusedMatrix qkv;
   PackedMatrix o;
   std::vector<float> taps, taps_bias;  ///< [taps, channels] and [channels] of a convolution, or empty
-  // Of a delta rule: -exp(A_log) and dt_bias [value_heads], and the weights of its norm [value_dim].
+  // Of a delta rule: what gives b and a, in float32 [2 * value_heads rounded up to 16, hidden], the a of value
+  // head 0 first of the second half; -exp(A_log) and dt_bias [value_heads]; the weights of its norm
+  // [value_dim].
+  PackedMatrix delta_gates;
   std::vector<float> delta_decay, delta_bias, delta_norm;
   /// Panels of 16 rows, alternately of gate and of up: whoever computes a pair of panels can apply the
   /// activation to it. Gate and up are padded to whole panels.
@@ -57,6 +60,7 @@ struct LayerWeights {
 template <class Layer, class Visit>
 void for_each_matrix(Layer& layer, const LayerSpec& spec, const Visit& visit) {
   for (auto& matrix : layer.qkv.matrices) visit(matrix, 1.0);
+  if (layer.delta_gates.k() > 0) visit(layer.delta_gates, 1.0);
   visit(layer.o, 1.0);
   if (layer.experts.empty()) {
     visit(layer.gate_up, 1.0);

@@ -5,9 +5,13 @@ namespace augur {
 namespace {
 constexpr std::int64_t kResultGrain = 16;
 
+constexpr std::int64_t round_up(std::int64_t width) {
+  return (width + kResultGrain - 1) / kResultGrain * kResultGrain;
+}
+
 /// Floats of a row of pairs of 16 gate and 16 up values.
 constexpr std::int64_t pair_width(std::int64_t intermediate) {
-  return (intermediate + kResultGrain - 1) / kResultGrain * 2 * kResultGrain;
+  return 2 * round_up(intermediate);
 }
 
 /// Of the feed-forwards that all rows go through.
@@ -17,13 +21,20 @@ std::int64_t intermediate_width(const ModelConfig& config) {
 /// Of what a layer's first product gives.
 std::int64_t mixed_width(const ModelConfig& config) {
   const std::int64_t heads = std::int64_t{config.heads + 2 * config.kv_heads} * config.head_dim;
-  return config.conv().taps > 0 ? std::max<std::int64_t>(heads, 3 * config.hidden) : heads;
+  std::int64_t most = 0;
+  for (const LayerSpec& kind : config.kinds) {
+    most = std::max(most, kind.conv.taps > 0         ? std::int64_t{3} * config.hidden
+                          : kind.delta.key_heads > 0 ? kind.delta.channels() + kind.delta.values()
+                          : kind.gated               ? heads + std::int64_t{config.heads} * config.head_dim
+                                                     : heads);
+  }
+  return most;
 }
 
 /// Of what its output product reads.
 std::int64_t output_width(const ModelConfig& config) {
   const std::int64_t heads = std::int64_t{config.heads} * config.head_dim;
-  return config.conv().taps > 0 ? std::max<std::int64_t>(heads, config.hidden) : heads;
+  return std::max({heads, config.conv().taps > 0 ? std::int64_t{config.hidden} : 0, config.delta().values()});
 }
 }  // namespace
 
@@ -31,12 +42,16 @@ Workspace::Workspace(const ModelConfig& config, int thread_count, std::int64_t g
     : threads(thread_count),
       own_rows(std::max<std::int64_t>(1, kOwnElements / config.hidden)),
       experts(config.experts()),
+      delta(config.delta()),
+      any_gated(std::any_of(config.kinds.begin(), config.kinds.end(), [](const LayerSpec& k) { return k.gated; })),
       any_block_results(std::any_of(config.kinds.begin(), config.kinds.end(), has_block_results)),
       residual(InputForm::F32, config.hidden, kResultGrain),
       block_results(InputForm::F32, config.hidden, kResultGrain),
       block_inputs(config.hidden),
       given_inputs(given_width),
       qkv(InputForm::F32, mixed_width(config), kResultGrain),
+      delta_rows(InputForm::F32, delta.channels(), kResultGrain),
+      delta_gates(InputForm::F32, 2 * round_up(delta.value_heads), kResultGrain),
       attention_results(output_width(config)),
       output_inputs(output_width(config)),
       gate_up(InputForm::F32, pair_width(intermediate_width(config)), kResultGrain),
@@ -71,6 +86,12 @@ void Workspace::ensure_forward(std::int64_t rows, std::span<const InputForm> for
     if (form == InputForm::Blocks8) ensure_prepared(output_inputs, form, rows);
     attention_results.ensure(form == InputForm::BF16 ? InputForm::BF16 : InputForm::F32, rows);
     down_inputs.ensure(form, rows);
+  }
+  if (any_gated) attention_results.ensure(InputForm::F32, rows);
+  if (delta.key_heads > 0) {
+    delta_rows.ensure(rows);
+    delta_gates.ensure(rows);
+    router_inputs.ensure(InputForm::F32, rows);
   }
   if (experts.count > 0) {
     const std::int64_t places = rows * experts.active;

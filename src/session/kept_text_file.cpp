@@ -23,7 +23,7 @@ namespace augur {
 namespace {
 
 constexpr std::string_view kMagic = "AUGURTXT";
-constexpr std::uint64_t kFormat = 3;
+constexpr std::uint64_t kFormat = 4;
 constexpr std::int64_t kHeadBytes = 8 + 5 * 8;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 30;
 constexpr std::int64_t kMostHeader = std::int64_t{1} << 20;
@@ -65,30 +65,54 @@ class Checksum {
   std::size_t pending_ = 0;  ///< bytes of word_
 };
 
-/// Layers with a window are written from the page on that a next token sees.
-std::int64_t cache_bytes(const KvCache& form, std::int64_t tokens) {
+/// How much of a text a cache has, as the header says it.
+struct CacheEntry {
+  std::int64_t tokens = 0;
+  std::vector<std::int64_t> folded;  ///< KvCache::folded_by_layer()
+
+  /// The first token of which records are written.
+  std::int64_t first_record(const KvCache& form) const {
+    std::int64_t first = tokens;
+    for (int i = 0; i < form.shape().layers; ++i) {
+      if (form.keeps_state(i)) first = std::min(first, folded[static_cast<std::size_t>(i)]);
+    }
+    return first;
+  }
+};
+
+/// Layers with a window are written from the page on that a next token sees, records from the first that is
+/// not in a state.
+std::int64_t cache_bytes(const KvCache& form, const CacheEntry& entry) {
   std::int64_t bytes = 0;
-  form.for_pools([&](const KvPagePool& pool, std::int64_t window) {
-    const std::int64_t pages = (tokens + kKvPageSlots - 1) / kKvPageSlots;
-    const std::int64_t unseen =
-        window > 0 ? std::max<std::int64_t>(0, tokens + 1 - window) / kKvPageSlots : 0;
-    bytes += (pages - std::min(pages, unseen)) * pool.page_bytes();
+  form.for_pools([&](const KvPagePool& pool, const KvSpan& span) {
+    const std::int64_t first = span.page_slots == KvCache::kRecordSlots ? entry.first_record(form)
+                               : span.window > 0 ? std::max<std::int64_t>(0, entry.tokens + 1 - span.window)
+                                                 : 0;
+    const auto pages_to = [&](std::int64_t slots) {
+      return (slots + span.page_slots - 1) / span.page_slots;
+    };
+    const bool folds = std::any_of(entry.folded.begin(), entry.folded.end(), [](auto f) { return f > 0; });
+    const std::int64_t pages =
+        span.page_slots == 0
+            ? (folds ? 1 : 0)
+            : pages_to(entry.tokens) - std::min(pages_to(entry.tokens), first / span.page_slots);
+    bytes += pages * pool.page_bytes();
   });
   return bytes;
 }
 
-/// The cache with zeros in the slots of its last page that are nobody's, so that no other text gets into a
-/// file.
+/// The cache with zeros in the slots of its pages that are nobody's, so that no other text gets into a file.
 KvCache cleaned(const KvCache& cache) {
   KvCache copy = cache;
   copy.give_back_unseen();
+  copy.own_last_pages();
   const std::int64_t length = cache.length();
-  if (length % kKvPageSlots == 0) return copy;
-  copy.truncate(length - 1);
-  KvTxn txn = copy.reserve(1);  // of a page that is the copy's alone
-  copy.memory().clear_slots(copy, {length, (length / kKvPageSlots + 1) * kKvPageSlots});
-  txn.commit_all();
-  copy.give_back_unseen();
+  const auto border = [](std::int64_t slot) { return (slot + kKvPageSlots - 1) / kKvPageSlots * kKvPageSlots; };
+  copy.memory().clear_slots(copy, {length, border(length)});
+  const CacheEntry entry{.tokens = length,
+                         .folded = {cache.folded_by_layer().begin(), cache.folded_by_layer().end()}};
+  const std::int64_t first = entry.first_record(cache);
+  copy.memory().clear_records(copy, {first / KvCache::kRecordSlots * KvCache::kRecordSlots, first});
   return copy;
 }
 
@@ -147,11 +171,9 @@ class BodyReader {
     }
     return rows;
   }
-  KvCache take_cache(const KvCache& form, std::int64_t tokens) {
+  KvCache take_cache(const KvCache& form, const CacheEntry& entry) {
     KvCache cache = form;
-    KvTxn txn = cache.reserve(tokens);
-    txn.commit_all();
-    cache.give_back_unseen();
+    cache.lay_out(entry.tokens, entry.folded);
     cache.for_pages([&](std::byte* page, std::int64_t bytes) { cache.memory().write(page, take(bytes)); });
     return cache;
   }
@@ -163,7 +185,7 @@ class BodyReader {
 /// What the header says of a drafter.
 struct DrafterEntry {
   std::string identity;
-  std::int64_t cached = 0;
+  CacheEntry cached;
   std::int64_t waiting = 0;
   std::int64_t width = 0;
   std::int64_t bytes = 0;
@@ -189,6 +211,29 @@ std::int64_t count_of(const nlohmann::json& object, const char* key, std::int64_
   return found->get<std::int64_t>();
 }
 
+/// Whether there is a number for every layer that may have a state is checked against the form.
+std::vector<std::int64_t> folded_of(const nlohmann::json& object, std::int64_t tokens, const std::string& file) {
+  const auto found = object.find("folded");
+  if (found == object.end()) return {0};
+  constexpr std::size_t kMostLayers = 1 << 16;
+  const auto fits = [&](const nlohmann::json& f) {
+    return f.is_number_unsigned() && f.get<std::uint64_t>() <= static_cast<std::uint64_t>(tokens);
+  };
+  if (!found->is_array() || found->empty() || found->size() > kMostLayers ||
+      !std::all_of(found->begin(), found->end(), fits)) {
+    throw Error("{}: 'folded' is to be a list of integers from 0 to {}", file, tokens);
+  }
+  return found->get<std::vector<std::int64_t>>();
+}
+
+bool fits(const KvCache& form, const CacheEntry& entry) {
+  if (entry.folded.size() != form.folded_by_layer().size()) return false;
+  for (int i = 0; i < std::ssize(entry.folded); ++i) {
+    if (entry.folded[static_cast<std::size_t>(i)] > 0 && !form.keeps_state(i)) return false;
+  }
+  return true;
+}
+
 std::vector<DrafterEntry> entries_of(const nlohmann::json& header, const std::string& file) {
   constexpr std::size_t kMostDrafters = 256;
   const auto list = header.find("drafters");
@@ -199,8 +244,9 @@ std::vector<DrafterEntry> entries_of(const nlohmann::json& header, const std::st
   for (const nlohmann::json& item : *list) {
     if (!item.is_object()) throw Error("{}: 'drafters' is to be a list of objects", file);
     constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max() / 1024;
+    const std::int64_t cached = count_of(item, "cached", kMostTokens, file);
     entries.push_back({.identity = JsonFields(item, file).find_string("identity").value_or(""),
-                       .cached = count_of(item, "cached", kMostTokens, file),
+                       .cached = {.tokens = cached, .folded = folded_of(item, cached, file)},
                        .waiting = count_of(item, "waiting", kMostTokens, file),
                        .width = count_of(item, "width", 1 << 24, file),
                        .bytes = count_of(item, "bytes", kMostBytes, file)});
@@ -278,6 +324,7 @@ std::int64_t write_kept_text(const std::filesystem::path& path, const KeptTextFo
     body.add(rows.features);
     drafters.push_back({{"identity", keeper.identity},
                         {"cached", rows.cache.length()},
+                        {"folded", rows.cache.folded_by_layer()},
                         {"waiting", rows.tokens.size()},
                         {"width", width_of(keeper)},
                         {"bytes", body.size() - begin}});
@@ -285,6 +332,7 @@ std::int64_t write_kept_text(const std::filesystem::path& path, const KeptTextFo
   const std::string header = nlohmann::ordered_json{
       {"fingerprint", form.fingerprint},
       {"tokens", text.tokens.size()},
+      {"folded", text.entry.target.folded_by_layer()},
       {"drafters",
        std::move(drafters)}}.dump();
   const Bytes head = std::as_bytes(std::span(header.data(), header.size()));
@@ -317,8 +365,10 @@ KeptText read_kept_text(const std::filesystem::path& path, const KeptTextForm& f
   const std::int64_t tokens = count_of(header, "tokens", std::min(kMostTokens, form.target.capacity()), name);
   if (tokens == 0) throw Error("{}: is of no tokens", name);
   const std::vector<DrafterEntry> entries = entries_of(header, name);
+  const CacheEntry cached{.tokens = tokens, .folded = folded_of(header, tokens, name)};
+  if (!fits(form.target, cached)) throw Error("{}: 'folded' is not of this model's layers", name);
   std::int64_t expected =
-      tokens * static_cast<std::int64_t>(sizeof(TokenId)) + cache_bytes(form.target, tokens);
+      tokens * static_cast<std::int64_t>(sizeof(TokenId)) + cache_bytes(form.target, cached);
   for (const DrafterEntry& entry : entries) expected += entry.bytes;
   if (expected != std::ssize(content.body)) {
     throw Error("{}: {} bytes behind the header: expected {}", name, content.body.size(), expected);
@@ -328,7 +378,7 @@ KeptText read_kept_text(const std::filesystem::path& path, const KeptTextForm& f
               .entry = {.target = form.target, .drafters = {}},
               .bytes = std::ssize(file.bytes())};
   check_tokens(to.tokens, form.vocab, name);
-  to.entry.target = body.take_cache(form.target, tokens);
+  to.entry.target = body.take_cache(form.target, cached);
   for (const DrafterEntry& entry : entries) {
     const auto keeper =
         std::find_if(form.drafters.begin(), form.drafters.end(), [&](const EngineAccess::RowKeeper& k) {
@@ -338,9 +388,11 @@ KeptText read_kept_text(const std::filesystem::path& path, const KeptTextForm& f
       body.take(entry.bytes);
       continue;
     }
+    const bool known = fits(keeper->cache, entry.cached);
     const std::int64_t whole =
-        cache_bytes(keeper->cache, entry.cached) + rows_bytes(entry.waiting, entry.width);
-    if (entry.width != width_of(*keeper) || entry.cached + entry.waiting > tokens || entry.bytes != whole) {
+        known ? cache_bytes(keeper->cache, entry.cached) + rows_bytes(entry.waiting, entry.width) : 0;
+    if (!known || entry.width != width_of(*keeper) || entry.cached.tokens + entry.waiting > tokens ||
+        entry.bytes != whole) {
       throw Error("{}: the rows of drafter '{}' are not of its sizes", name, entry.identity);
     }
     KvCache cache = body.take_cache(keeper->cache, entry.cached);

@@ -10,6 +10,8 @@ namespace {
 
 /// Slots that a step may take beside the text: trees are smaller nearly always.
 constexpr std::int64_t kStepSlots = 128;
+/// Of them, those of which records are kept: the tree's.
+constexpr std::int64_t kStepRecords = 32;
 /// Rows of a text that one step reads at most.
 constexpr std::int64_t kStepRows = 256;
 
@@ -17,13 +19,25 @@ constexpr std::int64_t kStepRows = 256;
 constexpr std::int64_t kLearntPart = 8;
 
 /// So many slots in whole pages, and one that may have to be copied before it is written to.
-std::int64_t pages_of(std::int64_t slots) {
-  return (slots + kKvPageSlots - 1) / kKvPageSlots + 1;
+std::int64_t pages_of(std::int64_t slots, std::int64_t page_slots = kKvPageSlots) {
+  return (slots + page_slots - 1) / page_slots + 1;
 }
 
 /// Slots that layers with a window take at most.
 std::int64_t most_slots(std::int64_t window) {
   return window + kStepRows + 2 * kKvPageSlots;
+}
+
+/// Whether a text takes the more pages the longer it is.
+bool grows(const KvSpan& span) {
+  return span.page_slots > 0 && span.window == 0;
+}
+
+/// Pages that a text takes that is so long with its step.
+std::int64_t pages_of(const KvSpan& span, std::int64_t slots) {
+  if (span.page_slots == 0) return pages_of(1, 1);
+  if (span.page_slots != kKvPageSlots) return pages_of(std::min(slots, kStepRecords), span.page_slots);
+  return pages_of(grows(span) ? slots : std::min(slots, most_slots(span.window)));
 }
 
 /// Of a text's rows that wait for a drafter, where it runs none of them: beyond what may wait a step's rows
@@ -38,9 +52,8 @@ std::int64_t waiting_bytes(const RowPool& pool, std::int64_t tokens) {
 /// `tokens` of a sequence, and a step.
 std::int64_t bytes_of(const Sequence& sequence, std::int64_t tokens) {
   std::int64_t bytes = 0;
-  sequence.for_page_pools([&](const KvPagePool& pool, std::int64_t window) {
-    const std::int64_t slots = tokens + kStepSlots;
-    bytes += pages_of(window > 0 ? std::min(slots, most_slots(window)) : slots) * pool.page_bytes();
+  sequence.for_page_pools([&](const KvPagePool& pool, const KvSpan& span) {
+    bytes += pages_of(span, tokens + kStepSlots) * pool.page_bytes();
   });
   sequence.for_row_pools([&](const RowPool& pool) { bytes += waiting_bytes(pool, tokens); });
   return bytes;
@@ -53,9 +66,11 @@ std::int64_t tokens_in(std::int64_t bytes, std::int64_t page_bytes) {
 }  // namespace
 
 std::int64_t KvBudget::least(const KvCache& target) {
-  std::int64_t all = 0;
-  target.for_pools([&](const KvPagePool& pool, std::int64_t) { all += pool.page_bytes(); });
-  return pages_of(kKvPageSlots + kStepSlots) * all;
+  std::int64_t bytes = 0;
+  target.for_pools([&](const KvPagePool& pool, const KvSpan& span) {
+    bytes += pages_of(span, kKvPageSlots + kStepSlots) * pool.page_bytes();
+  });
+  return bytes;
 }
 
 KvBudget::KvBudget(std::int64_t bytes, std::int64_t kept_bytes, const KeptTextForm& form, PrefixCache& kept,
@@ -64,7 +79,7 @@ KvBudget::KvBudget(std::int64_t bytes, std::int64_t kept_bytes, const KeptTextFo
   const auto count = [](auto& pools, const auto& pool) {
     if (std::find(pools.begin(), pools.end(), &pool) == pools.end()) pools.push_back(&pool);
   };
-  const auto count_pages = [&](const KvPagePool& pool, std::int64_t) { count(page_pools_, pool); };
+  const auto count_pages = [&](const KvPagePool& pool, const KvSpan&) { count(page_pools_, pool); };
   form.target.for_pools(count_pages);
   for (const EngineAccess::RowKeeper& drafter : form.drafters) {
     drafter.cache.for_pools(count_pages);
@@ -73,18 +88,25 @@ KvBudget::KvBudget(std::int64_t bytes, std::int64_t kept_bytes, const KeptTextFo
 }
 
 std::int64_t KvBudget::most_tokens(const Sequence& sequence) const {
-  std::int64_t all = 0;       // a page of every pool of the target's
+  constexpr std::int64_t kAny = std::int64_t{1} << 40;
+  std::int64_t all = 0;       // a page of every pool whose pages are of as many slots
   std::int64_t whole = 0;     // of those alone that keep everything
   std::int64_t windowed = 0;  // what the others take at most
-  sequence.for_target_pools([&](const KvPagePool& pool, std::int64_t window) {
+  std::int64_t states = 0;    // what is taken whatever the length
+  sequence.for_target_pools([&](const KvPagePool& pool, const KvSpan& span) {
+    if (grows(span)) {
+      whole += pool.page_bytes();
+    } else {
+      const bool paged = span.page_slots == kKvPageSlots;
+      (paged ? windowed : states) += pages_of(span, kAny) * pool.page_bytes();
+      if (!paged) return;
+    }
     all += pool.page_bytes();
-    (window > 0 ? windowed : whole) +=
-        window > 0 ? pages_of(most_slots(window)) * pool.page_bytes() : pool.page_bytes();
   });
-  const std::int64_t short_text = tokens_in(bytes_, all);
-  if (windowed == 0 || windowed > bytes_) return short_text;
-  constexpr std::int64_t kAny = std::int64_t{1} << 40;
-  return std::max(short_text, whole == 0 ? kAny : tokens_in(bytes_ - windowed, whole));
+  const std::int64_t bytes = bytes_ - states;
+  const std::int64_t short_text = all == 0 ? (bytes < 0 ? 0 : kAny) : tokens_in(bytes, all);
+  if (windowed == 0 || windowed > bytes) return short_text;
+  return std::max(short_text, whole == 0 ? kAny : tokens_in(bytes - windowed, whole));
 }
 
 std::int64_t KvBudget::growth(std::span<const Sequence* const> running) {

@@ -5,6 +5,7 @@
 
 #include "base/circular.h"
 #include "base/elementary.h"
+#include "kernels/delta_rule.h"
 #include "kernels/ops.h"
 #include "law_vectors.h"
 #include "sampling/gumbel.h"
@@ -161,6 +162,37 @@ inline void add_rows(RowCases& to) {
              });
     }
   }
+  to.add("convolve_row without a gate", [](Inputs& in, const Row& x) {
+    const std::int64_t n = std::ssize(x);
+    const Row taps = in.values(2 * n), before = in.values(n);
+    const float* const rows[] = {before.data(), x.data()};
+    return output(InputForm::F32, n, [&](InputForm form, void* out) {
+      convolve_row(rows, taps.data(), n, nullptr, nullptr, n, form, out);
+    });
+  });
+  for (const InputForm form : {InputForm::F32, InputForm::BF16}) {
+    to.add(fmt::format("sigmoid_mul to {}", name(form)), [form](Inputs& in, const Row& x) {
+      const Row gate = in.values(std::ssize(x));
+      return output(form, std::ssize(x), [&](InputForm out_form, void* out) {
+        sigmoid_mul(gate.data(), x.data(), std::ssize(x), out_form, out);
+      });
+    });
+  }
+  to.add("unit_row", [](Inputs&, const Row& x) {
+    return output(InputForm::F32, std::ssize(x), [&](InputForm, void* out) {
+      unit_row(x.data(), std::ssize(x), 1e-6f, 0.25f, static_cast<float*>(out));
+    });
+  });
+  to.add("a token of a delta rule", [](Inputs& in, const Row& x) {
+    constexpr std::int64_t kKeys = 5;
+    const std::int64_t n = std::ssize(x);
+    Row state = in.values(kKeys * n), d(x.size()), out(x.size());
+    const Row q = in.values(kKeys), k = in.values(kKeys);
+    delta_token(state.data(), kKeys, n, q.data(), k.data(), x.data(), 0.8125f, 0.375f, d.data(), out.data());
+    Words words;
+    for (const Row* row : {&state, &d, &out}) words.add(*row);
+    return words;
+  });
   to.add("exp_row", [](Inputs&, const Row& x) {
     return output(InputForm::F32, std::ssize(x), [&](InputForm, void* out) {
       exp_row(x.data(), std::ssize(x), 0.25f, 0.75f, static_cast<float*>(out));

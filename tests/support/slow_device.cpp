@@ -93,6 +93,18 @@ void FarMemory::clear_slots(const KvCache& cache, Range slots) {
   for_layers(cache, [&](const auto& layer) { augur::clear_slots(follow(layer, table), slots); });
 }
 
+void FarMemory::clear_records(const KvCache& cache, Range slots) {
+  std::vector<std::byte*> table;
+  for_records(cache, [&](const SlotRows& layer) { augur::clear_slots(follow(layer, table), slots); });
+}
+
+LayerState FarMemory::follow(const LayerState& state) const {
+  const auto near = [&](const float* address) {
+    return reinterpret_cast<float*>(follow(reinterpret_cast<const std::byte*>(address)));
+  };
+  return {.from = near(state.from), .to = near(state.to), .folded = state.folded};
+}
+
 // --- Matrices --------------------------------------------------------------------------------------------
 
 PackedMatrix SlowDevice::seen(const PackedMatrix& matrix) const {

@@ -25,6 +25,7 @@ class FarMemory final : public DeviceMemory {
                                   std::vector<std::byte>& held) override;
   void move_slots(const KvCache& cache, std::int64_t base, std::span<const std::int32_t> path) override;
   void clear_slots(const KvCache& cache, Range slots) override;
+  void clear_records(const KvCache& cache, Range slots) override;
 
   bool has(const std::byte* address) const { return address >= begin_ && address < begin_ + kBytes; }
   /// What an address of this memory means. Null stays null.
@@ -32,6 +33,7 @@ class FarMemory final : public DeviceMemory {
   /// The view with addresses that kernels can follow, which `table` holds.
   KvLayerView follow(const KvLayerView& view, std::vector<std::byte*>& table) const;
   SlotRows follow(const SlotRows& rows, std::vector<std::byte*>& table) const;
+  LayerState follow(const LayerState& state) const;
 
  private:
   struct Region;

@@ -7,10 +7,13 @@
 
 #include "base/elementary.h"
 #include "base/error.h"
+#include "kernels/delta_rule.h"
 #include "kernels/ops.h"
+#include "model/delta_memory.h"
 #include "model/expert_rows.h"
 #include "model/kv_cache.h"
 #include "model/layer_spec.h"
+#include "model/sigmoid.h"
 
 namespace augur::testing_support {
 
@@ -267,6 +270,142 @@ SlowRows SlowStack::convolve(const Pass& pass, int index, const SlowRows& bcx) {
   return out;
 }
 
+namespace {
+
+/// One value head's S, [key][value], and its steps as DeltaSpec has them.
+struct SlowState {
+  std::int64_t keys, values;
+  std::vector<float> s = std::vector<float>(static_cast<std::size_t>(keys * values));
+
+  float& at(std::int64_t i, std::int64_t j) { return s[static_cast<std::size_t>(i * values + j)]; }
+  void decay(float alpha) {
+    for (float& x : s) x *= alpha;
+  }
+  /// S^T x, column `j`.
+  float read(const float* x, std::int64_t j) {
+    float sum = 0;
+    for (std::int64_t i = 0; i < keys; ++i) sum += at(i, j) * x[i];
+    return sum;
+  }
+  void add(const float* k, const float* d) {
+    for (std::int64_t i = 0; i < keys; ++i) {
+      for (std::int64_t j = 0; j < values; ++j) at(i, j) += d[j] * k[i];
+    }
+  }
+};
+
+}  // namespace
+
+SlowRows SlowStack::run_delta(const Pass& pass, int index, const SlowRows& x, const SlowRows& qkvz) {
+  const LayerWeights& weights = layer(index);
+  const DeltaSpec& spec = config_.layer(index).delta;
+  const DeltaMemory memory(spec);
+  const std::int64_t channels = spec.channels();
+  const std::int64_t reach = spec.taps - 1;
+  const SlowRows gates = multiply(weights.delta_gates, x, {});
+  SlowRows out(x.count, spec.values());
+  for (const BatchLayout::Sequence& sequence : pass.layout.sequences()) {
+    const LayerState state = device_.far_memory().follow(sequence.cache->state(index));
+    const SlotRows records = device_.far_memory().follow(sequence.cache->records(index), table_);
+    const auto conv_row = [&](std::int64_t slot) -> const float* {
+      if (slot < 0) return nullptr;
+      if (const int row = pass.layout.row_in(sequence, slot); row >= 0) return qkvz.row(row);
+      if (slot >= state.folded) return records.row(slot) + memory.channels();
+      return state.from + memory.tail(slot - (state.folded - reach));
+    };
+    SlowRows rows(sequence.rows, channels);
+    const auto mine = [&](int row) { return rows.row(row - sequence.first_row); };
+    for (int row = sequence.first_row; row < sequence.first_row + sequence.rows; ++row) {
+      std::vector<const float*> seen;
+      for (const std::int64_t slot : pass.layout.before(row)) seen.push_back(conv_row(slot));
+      seen.push_back(qkvz.row(row));
+      for (std::int64_t c = 0; c < channels; ++c) {
+        float sum = 0;
+        for (std::size_t t = 0; t < seen.size(); ++t) {
+          if (seen[t] != nullptr) sum += weights.taps[t * static_cast<std::size_t>(channels) + static_cast<std::size_t>(c)] * seen[t][c];
+        }
+        mine(row)[c] = sum;
+      }
+      const std::vector<float> ones(static_cast<std::size_t>(channels), 1.0f);
+      silu_mul(mine(row), ones.data(), channels, InputForm::F32, mine(row));
+      for (int h = 0; h < spec.key_heads; ++h) {
+        float* const q = mine(row) + memory.k(h);
+        unit_row(q, spec.key_dim, 1e-6f, 1.0f / std::sqrt(static_cast<float>(spec.key_dim)), q);
+        unit_row(q + spec.keys(), spec.key_dim, 1e-6f, 1.0f, q + spec.keys());
+      }
+      if (pass.layout.slot(row) < sequence.first_record) continue;
+      float* const record = records.row(pass.layout.slot(row));
+      std::copy_n(qkvz.row(row), channels, record + memory.channels());
+      std::copy_n(mine(row) + spec.keys(), spec.keys(), record);
+    }
+    const bool folds = state.folded < sequence.fold_to;
+    if (folds) {
+      SlowRows tail(reach, channels);
+      for (std::int64_t i = 0; i < reach; ++i) {
+        const float* const from = conv_row(sequence.fold_to - reach + i);
+        if (from != nullptr) std::copy_n(from, channels, tail.row(i));
+      }
+      std::copy_n(tail.values.data(), tail.values.size(), state.to + memory.tail(0));
+    }
+    for (int h = 0; h < spec.value_heads; ++h) {
+      const int key = spec.key_head(h);
+      SlowState s{spec.key_dim, spec.value_dim};
+      const auto tiled = [&](std::int64_t i, std::int64_t j) {
+        return memory.head(h) + j / memory.tile() * memory.tile_floats() + i * memory.tile() + j % memory.tile();
+      };
+      for (std::int64_t i = 0; state.from != nullptr && i < spec.key_dim; ++i) {
+        for (std::int64_t j = 0; j < spec.value_dim; ++j) s.at(i, j) = state.from[tiled(i, j)];
+      }
+      const auto fold = [&](bool now) {
+        for (std::int64_t i = 0; now && folds && i < spec.key_dim; ++i) {
+          for (std::int64_t j = 0; j < spec.value_dim; ++j) state.to[tiled(i, j)] = s.at(i, j);
+        }
+      };
+      const auto replay = [&](std::int64_t slot) {
+        const float* const record = records.row(slot);
+        s.decay(record[memory.alpha(h)]);
+        s.add(record + memory.k(key), record + memory.d(h));
+      };
+      const auto run = [&](int row) {
+        const float* const q = mine(row) + memory.k(key);
+        const float* const k = q + spec.keys();
+        const float* const v = mine(row) + 2 * spec.keys() + h * spec.value_dim;
+        const float beta = sigmoid(gates.row(row)[h]);
+        const double a = gates.row(row)[gates.width / 2 + h] + weights.delta_bias[static_cast<std::size_t>(h)];
+        const double softplus = a > 20 ? a : elementary::log(1 + elementary::exp(a));
+        const auto alpha = static_cast<float>(
+            elementary::exp(static_cast<double>(weights.delta_decay[static_cast<std::size_t>(h)]) * softplus));
+        s.decay(alpha);
+        std::vector<float> d;
+        for (std::int64_t j = 0; j < spec.value_dim; ++j) d.push_back((v[j] - s.read(k, j)) * beta);
+        s.add(k, d.data());
+        float* const o = out.row(row) + h * spec.value_dim;
+        for (std::int64_t j = 0; j < spec.value_dim; ++j) o[j] = s.read(q, j);
+        rms_norm(o, weights.delta_norm.data(), config_.norm_eps, spec.value_dim, InputForm::F32, o);
+        silu_mul(qkvz.row(row) + channels + h * spec.value_dim, o, spec.value_dim, InputForm::F32, o);
+        if (pass.layout.slot(row) < sequence.first_record) return;
+        float* const record = records.row(pass.layout.slot(row));
+        record[memory.alpha(h)] = alpha;
+        std::copy(d.begin(), d.end(), record + memory.d(h));
+      };
+      for (std::int64_t slot = state.folded; slot < sequence.base; ++slot) {
+        fold(slot == sequence.fold_to);
+        replay(slot);
+      }
+      fold(sequence.fold_to == sequence.base);
+      std::vector<SlowState> aside(static_cast<std::size_t>(pass.layout.aside()), s);
+      for (const StateStep& step : pass.layout.state_steps(sequence)) {
+        if (step.kind == StateStep::Run) run(static_cast<int>(step.at));
+        if (step.kind == StateStep::Replay) replay(step.at);
+        fold(step.kind == StateStep::Fold);
+        if (step.kind == StateStep::PutAside) aside[static_cast<std::size_t>(step.at)] = s;
+        if (step.kind == StateStep::Recall) s = aside[static_cast<std::size_t>(step.at)];
+      }
+    }
+  }
+  return out;
+}
+
 void SlowStack::attention_block(const Pass& pass, int index) {
   const LayerWeights& weights = layer(index);
   SlowRows x;
@@ -281,6 +420,13 @@ void SlowStack::attention_block(const Pass& pass, int index) {
   if (config_.layer(index).attends()) {
     rotate_and_store(pass, index, qkv);
     mixed = attend(pass, index, qkv);
+    if (config_.layer(index).gated) {
+      const std::int64_t gates = std::int64_t{config_.heads + 2 * config_.kv_heads} * config_.head_dim;
+      for (std::int64_t r = 0; r < mixed.count; ++r)
+        sigmoid_mul(qkv.row(r) + gates, mixed.row(r), mixed.width, InputForm::F32, mixed.row(r));
+    }
+  } else if (config_.layer(index).delta.key_heads > 0) {
+    mixed = run_delta(pass, index, x, qkv);
   } else {
     mixed = convolve(pass, index, qkv);
   }

@@ -29,7 +29,7 @@ float* SequenceRows::append(TokenId token) {
 
 int SequenceRows::begin(RowBatch& batch, std::int64_t count, std::int64_t fillers, TokenId filler) {
   assert(!txn_ && count > 0 && count <= waiting());
-  txn_.emplace(cache_.reserve(count + fillers));
+  txn_.emplace(cache_.reserve(count + fillers, count));
   in_flight_ = count;
   return batch.add_chain(*txn_, std::span(tokens_).first(static_cast<std::size_t>(count)), fillers, filler);
 }

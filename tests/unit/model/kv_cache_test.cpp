@@ -335,6 +335,147 @@ TEST(KvCache, RowsInPlaceOfKeysAreMovedSharedAndGivenBack) {
   EXPECT_TRUE(cache.holds(cache.length() - 1));
 }
 
+/// Layer 1 keeps a state. Nothing computes here: a test does what a pass does.
+class KvStates : public testing::Test {
+ protected:
+  static constexpr std::int32_t kFloats = 3;
+  const KvCache::Shape shape_{.layers = 2,
+                              .kv_heads = kHeads,
+                              .head_dim = kDim,
+                              .capacity = 1024,
+                              .type = DType::BF16,
+                              .state_floats = {0, kFloats},
+                              .record_floats = {0, 2}};
+  const KvCache::Pools pools_ = KvCache::make_pools(shape_);
+  KvCache cache_{shape_, pools_};
+
+  /// A state is the sum of its tokens here, and a record is a token.
+  static void run(KvTxn& txn, const std::vector<float>& tokens) {
+    const KvCache& cache = txn.cache();
+    const LayerState state = cache.state(1);
+    const auto token = [&](std::int64_t slot) {
+      return slot >= txn.base() ? tokens[static_cast<std::size_t>(slot - txn.base())]
+                                : cache.records(1).row(slot)[0];
+    };
+    if (state.folded < txn.fold_to()) {
+      float sum = state.from == nullptr ? 0.0f : state.from[0];
+      for (std::int64_t slot = state.folded; slot < txn.fold_to(); ++slot) sum += token(slot);
+      state.to[0] = sum;
+    }
+    for (std::int64_t slot = txn.first_record(); slot < txn.base() + txn.rows(); ++slot)
+      cache.records(1).row(slot)[0] = tokens[static_cast<std::size_t>(slot - txn.base())];
+    txn.set_folded(0, 2);
+  }
+  void append(KvCache& to, const std::vector<float>& tokens, std::int64_t certain) {
+    KvTxn txn = to.reserve(std::ssize(tokens), certain);
+    run(txn, tokens);
+    txn.commit_all();
+  }
+  /// The sum of all tokens, as a next pass finds it.
+  static float sum_of(const KvCache& cache) {
+    const LayerState state = cache.state(1);
+    float sum = state.from == nullptr ? 0.0f : state.from[0];
+    for (std::int64_t slot = state.folded; slot < cache.length(); ++slot) sum += cache.records(1).row(slot)[0];
+    return sum;
+  }
+};
+
+TEST_F(KvStates, APathsRecordsAreFoldedByTheNextPass) {
+  append(cache_, {1, 2, 4}, 3);
+  EXPECT_EQ(cache_.folded(), 2) << "all but the last of what was certain";
+  EXPECT_EQ(sum_of(cache_), 7);
+  {
+    KvTxn txn = cache_.reserve(4, 1);
+    run(txn, {8, 100, 16, 200});
+    EXPECT_EQ(cache_.folded(), 3);
+    txn.commit(std::vector<std::int32_t>{0, 2});
+  }
+  EXPECT_EQ(cache_.length(), 5);
+  EXPECT_EQ(sum_of(cache_), 31);
+  append(cache_, {32}, 1);
+  EXPECT_EQ(cache_.folded(), 5);
+  EXPECT_EQ(sum_of(cache_), 63);
+  EXPECT_TRUE(cache_.holds(5));
+  EXPECT_FALSE(cache_.holds(4));
+}
+
+TEST_F(KvStates, WhatIsRolledBackLeavesTheStateAsItWas) {
+  append(cache_, {1, 2, 4}, 3);
+  for (const std::int64_t certain : {0, 1, 3}) {
+    KvTxn txn = cache_.reserve(3, certain);
+    run(txn, {50, 60, 70});
+  }
+  EXPECT_EQ(cache_.length(), 3);
+  EXPECT_EQ(sum_of(cache_), 7);
+  append(cache_, {8}, 1);
+  EXPECT_EQ(sum_of(cache_), 15);
+}
+
+TEST_F(KvStates, ASharedStateIsNotWrittenTo) {
+  append(cache_, {1, 2, 4}, 3);
+  KvCache other(shape_, pools_);
+  other.share(cache_, 2);
+  EXPECT_EQ(pools_.states->pages_in_use(), 1);
+  append(other, {100}, 1);
+  EXPECT_EQ(pools_.states->pages_in_use(), 1) << "there was nothing to fold";
+  append(other, {100}, 1);
+  EXPECT_EQ(pools_.states->pages_in_use(), 2);
+  append(cache_, {8}, 1);
+  EXPECT_EQ(sum_of(cache_), 15);
+  EXPECT_EQ(sum_of(other), 203);
+}
+
+TEST_F(KvStates, RecordsTakeNoMoreMemoryThanWhatIsNotFolded) {
+  append(cache_, std::vector<float>(500, 1.0f), 500);
+  EXPECT_EQ(pools_.records->pages_in_use(), 1) << "a prompt's rows leave the last one's";
+  for (int i = 0; i < 100; ++i) append(cache_, {1}, 1);
+  EXPECT_LE(pools_.records->pages_in_use(), 2);
+  EXPECT_EQ(sum_of(cache_), 600);
+  cache_.truncate(0);
+  EXPECT_EQ(pools_.records->pages_in_use() + pools_.states->pages_in_use(), 0);
+  append(cache_, {5, 6}, 2);
+  EXPECT_EQ(sum_of(cache_), 11) << "it begins at nothing again";
+}
+
+TEST_F(KvStates, ALaidOutTextIsTheOneThatItsPagesAreOf) {
+  append(cache_, std::vector<float>(70, 1.0f), 70);
+  {
+    KvTxn txn = cache_.reserve(3, 1);
+    run(txn, {2, 3, 4});
+    txn.commit_all();
+  }
+  KvCache other(shape_, pools_);
+  other.lay_out(cache_.length(), cache_.folded_by_layer());
+  std::vector<std::vector<std::byte>> pages;
+  cache_.for_pages([&](const std::byte* page, std::int64_t bytes) { pages.emplace_back(page, page + bytes); });
+  std::size_t next = 0;
+  other.for_pages([&](std::byte* page, std::int64_t) {
+    other.memory().write(page, pages.at(next));
+    ++next;
+  });
+  EXPECT_EQ(next, pages.size());
+  EXPECT_EQ(sum_of(other), 79);
+  append(other, {1}, 1);
+  EXPECT_EQ(sum_of(other), 80);
+}
+
+TEST(KvCache, RefusesStatesThatCannotBe) {
+  const auto refused = [](std::vector<std::int32_t> states, std::vector<std::int32_t> records) {
+    EXPECT_THROW(KvCache({.layers = 2,
+                          .kv_heads = kHeads,
+                          .head_dim = kDim,
+                          .capacity = 64,
+                          .type = DType::BF16,
+                          .state_floats = std::move(states),
+                          .record_floats = std::move(records)}),
+                 Error);
+  };
+  refused({1}, {1});
+  refused({0, 1}, {});
+  refused({0, 1}, {0, 0});
+  refused({0, -1}, {0, 1});
+}
+
 TEST(KvCache, RefusesRowsThatCannotBe) {
   const auto refused = [](std::vector<std::uint8_t> windowed, std::vector<std::int32_t> floats,
                           std::int64_t window) {

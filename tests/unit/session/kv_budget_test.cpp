@@ -53,7 +53,7 @@ class KvBudgetTest : public testing::Test {
   std::int64_t page_bytes() const {
     std::int64_t bytes = 0;
     form_.target.for_pools(
-        [&](const KvPagePool& pool, std::int64_t) { bytes += pool.pages_in_use() * pool.page_bytes(); });
+        [&](const KvPagePool& pool, const KvSpan&) { bytes += pool.pages_in_use() * pool.page_bytes(); });
     return bytes;
   }
 

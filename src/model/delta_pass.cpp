@@ -1,0 +1,189 @@
+#include "model/delta_pass.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/elementary.h"
+#include "kernels/delta_rule.h"
+#include "kernels/ops.h"
+#include "model/config_bounds.h"
+#include "model/kv_cache.h"
+#include "model/sigmoid.h"
+
+namespace augur {
+
+namespace {
+
+constexpr float kUnitEps = 1e-6f;  // of queries' and keys' lengths (Qwen3-Next's l2norm)
+
+/// exp(decay * softplus(x)).
+float decay_of(float decay, float x) {
+  const double softplus = x > 20.0f ? x : elementary::log(1.0 + elementary::exp(x));
+  return static_cast<float>(elementary::exp(static_cast<double>(decay) * softplus));
+}
+
+}  // namespace
+
+std::size_t DeltaPass::scratch_bytes(const DeltaSpec& spec, int aside) {
+  const DeltaMemory memory(spec);
+  return static_cast<std::size_t>((1 + aside) * memory.tile_floats() + memory.tile()) * sizeof(float);
+}
+
+void DeltaPass::convolve(const Team& team) const {
+  const Range heads = team.split(2 * in_.spec.key_heads + in_.spec.value_heads);
+  for (std::int64_t head = heads.begin; head < heads.end; ++head) {
+    for (const BatchLayout::Sequence& sequence : in_.layout.sequences())
+      convolve_head(static_cast<int>(head), sequence);
+  }
+}
+
+/// `head`: of queries, then of keys, then of values.
+void DeltaPass::convolve_head(int head, const BatchLayout::Sequence& sequence) const {
+  const DeltaSpec& spec = in_.spec;
+  Workspace& ws = in_.workspace;
+  const bool query = head < spec.key_heads;
+  const bool key = !query && head < 2 * spec.key_heads;
+  const std::int64_t first = head < 2 * spec.key_heads
+                                 ? std::int64_t{head} * spec.key_dim
+                                 : 2 * spec.keys() + std::int64_t{head - 2 * spec.key_heads} * spec.value_dim;
+  const std::int64_t width = query || key ? spec.key_dim : spec.value_dim;
+  const LayerState state = sequence.cache->state(in_.layer);
+  const SlotRows records = sequence.cache->records(in_.layer);
+  const std::int64_t reach = spec.taps - 1;
+  const auto seen = [&](std::int64_t slot) -> const float* {
+    if (slot < 0) return nullptr;
+    if (const int row = in_.layout.row_in(sequence, slot); row >= 0) return ws.qkv.floats(row) + first;
+    if (slot >= state.folded) return records.row(slot) + memory_.channels() + first;
+    return state.from + memory_.tail(slot - (state.folded - reach)) + first;
+  };
+  std::array<const float*, kMaxTaps> rows;
+  for (int row = sequence.first_row; row < sequence.first_row + sequence.rows; ++row) {
+    std::size_t count = 0;
+    for (const std::int64_t slot : in_.layout.before(row)) rows[count++] = seen(slot);
+    rows[count++] = ws.qkv.floats(row) + first;
+    float* const out = ws.delta_rows.floats(row) + first;
+    convolve_row({rows.data(), count}, in_.weights.taps.data() + first, spec.channels(), nullptr, nullptr,
+                 width, InputForm::F32, out);
+    if (query) unit_row(out, width, kUnitEps, 1.0f / std::sqrt(static_cast<float>(spec.key_dim)), out);
+    if (key) unit_row(out, width, kUnitEps, 1.0f, out);
+    if (in_.layout.slot(row) < sequence.first_record) continue;
+    float* const record = records.row(in_.layout.slot(row));
+    std::copy_n(ws.qkv.floats(row) + first, width, record + memory_.channels() + first);
+    if (key) std::copy_n(out, width, record + memory_.k(head - spec.key_heads));
+  }
+  if (state.folded >= sequence.fold_to) return;
+  // The old tail may lie where the new one comes to: from the oldest on, each row is read before it is
+  // written over.
+  for (std::int64_t i = 0; i < reach; ++i) {
+    const std::int64_t slot = sequence.fold_to - reach + i;
+    const float* const from = seen(slot);
+    float* const to = state.to + memory_.tail(i) + first;
+    if (from == nullptr) {
+      std::fill_n(to, width, 0.0f);
+    } else if (from != to) {
+      std::copy_n(from, width, to);
+    }
+  }
+}
+
+/// A value head, as one thread goes through it.
+struct DeltaPass::Head {
+  int value;
+  int key;
+  float* scratch;
+};
+
+void DeltaPass::recur(const Team& team, InputForm form) const {
+  const DeltaSpec& spec = in_.spec;
+  Workspace& ws = in_.workspace;
+  const Range heads = team.split(spec.value_heads);
+  for (std::int64_t h = heads.begin; h < heads.end; ++h) {
+    const auto value = static_cast<int>(h);
+    const Head head{.value = value,
+                    .key = spec.key_head(value),
+                    .scratch = reinterpret_cast<float*>(ws.scratch(team.rank()))};
+    prepare_gates(value);
+    for (const BatchLayout::Sequence& sequence : in_.layout.sequences()) {
+      for (std::int64_t column = 0; column < spec.value_dim; column += memory_.tile())
+        run_tile(head, sequence, column);
+    }
+    const std::int64_t first = h * spec.value_dim;
+    for (int row = 0; row < in_.layout.rows(); ++row) {
+      float* const out = ws.delta_rows.floats(row) + 2 * spec.keys() + first;
+      rms_norm(out, in_.weights.delta_norm.data(), in_.norm_eps, spec.value_dim, InputForm::F32, out);
+      silu_mul(ws.qkv.floats(row) + spec.channels() + first, out, spec.value_dim, form,
+               static_cast<std::byte*>(ws.attention_results.row(form, row)) + row_bytes(form, first));
+    }
+  }
+}
+
+/// b becomes beta, and a alpha.
+void DeltaPass::prepare_gates(int value_head) const {
+  const auto head = static_cast<std::size_t>(value_head);
+  const std::int64_t second = in_.workspace.delta_gates.stride() / 2;
+  for (int row = 0; row < in_.layout.rows(); ++row) {
+    float* const gates = in_.workspace.delta_gates.floats(row);
+    gates[value_head] = sigmoid(gates[value_head]);
+    float& alpha = gates[second + value_head];
+    alpha = decay_of(in_.weights.delta_decay[head], alpha + in_.weights.delta_bias[head]);
+  }
+}
+
+void DeltaPass::run_tile(const Head& head, const BatchLayout::Sequence& sequence, std::int64_t column) const {
+  const DeltaSpec& spec = in_.spec;
+  Workspace& ws = in_.workspace;
+  const std::int64_t width = memory_.tile();
+  const std::int64_t floats = memory_.tile_floats();
+  const std::int64_t place = memory_.head(head.value) + column * spec.key_dim;
+  const LayerState state = sequence.cache->state(in_.layer);
+  const SlotRows records = sequence.cache->records(in_.layer);
+  float* const tile = head.scratch;
+  float* const aside = tile + floats;
+  float* const unrecorded = aside + in_.layout.aside() * floats;
+  const auto replay = [&](std::int64_t slot) {
+    const float* const record = records.row(slot);
+    delta_replay(tile, spec.key_dim, width, record + memory_.k(head.key), record + memory_.d(head.value) + column,
+                 record[memory_.alpha(head.value)]);
+  };
+  const auto run = [&](int row) {
+    float* const rows = ws.delta_rows.floats(row);
+    float* const gates = ws.delta_gates.floats(row);
+    const float alpha = gates[ws.delta_gates.stride() / 2 + head.value];
+    float* const v = rows + 2 * spec.keys() + std::int64_t{head.value} * spec.value_dim + column;
+    float* d = unrecorded;
+    if (in_.layout.slot(row) >= sequence.first_record) {
+      float* const record = records.row(in_.layout.slot(row));
+      record[memory_.alpha(head.value)] = alpha;
+      d = record + memory_.d(head.value) + column;
+    }
+    delta_token(tile, spec.key_dim, width, rows + memory_.k(head.key),
+                rows + spec.keys() + memory_.k(head.key), v, alpha, gates[head.value], d, v);
+  };
+  const bool folds = state.folded < sequence.fold_to;
+  const auto fold = [&] {
+    if (folds) std::copy_n(tile, floats, state.to + place);
+  };
+
+  if (state.from == nullptr) {
+    std::fill_n(tile, floats, 0.0f);
+  } else {
+    std::copy_n(state.from + place, floats, tile);
+  }
+  for (std::int64_t slot = state.folded; slot < sequence.base; ++slot) {
+    if (slot == sequence.fold_to) fold();
+    replay(slot);
+  }
+  if (sequence.fold_to == sequence.base) fold();
+  for (const StateStep& step : in_.layout.state_steps(sequence)) {
+    switch (step.kind) {
+      case StateStep::Run: run(static_cast<int>(step.at)); break;
+      case StateStep::Replay: replay(step.at); break;
+      case StateStep::Fold: fold(); break;
+      case StateStep::PutAside: std::copy_n(tile, floats, aside + step.at * floats); break;
+      case StateStep::Recall: std::copy_n(aside + step.at * floats, floats, tile); break;
+    }
+  }
+}
+
+}  // namespace augur
