@@ -52,9 +52,11 @@ std::vector<RopeTable> rope_tables(const ModelConfig& c) {
 
 TorchLayer read_layer(const Reader& read, const ModelConfig& c, int index) {
   const LayerSpec& spec = c.layer(index);
-  if (spec.experts.count > 0 || spec.sinks || !spec.attends()) {
-    throw Error("layer {}: layers with experts, attention sinks or short convolutions run in the engine only",
-                index);
+  if (spec.experts.count > 0 || spec.sinks || spec.gated || !spec.attends()) {
+    throw Error(
+        "layer {}: layers with experts, attention sinks, gated attention, short convolutions or delta rules "
+        "run in the engine only",
+        index);
   }
   const TensorNames& names = find_family(c.family)->names;
   const std::string at = fmt::format(fmt::runtime(names.layer), index);

@@ -56,6 +56,15 @@ Slices slices_of(const nlohmann::json& config, const StoredTensor& tensor) {
     if (stem.ends_with(bare.name)) return {{std::string(stem), tensor.shape[0]}};
   }
   constexpr std::string_view kExperts = ".experts.";
+  constexpr std::string_view kPair = ".gate_up_proj.weight";
+  if (const std::string_view name = tensor.name;
+      tensor.shape.size() == 2 && name.find(kExperts) != std::string_view::npos && name.ends_with(kPair)) {
+    const auto with_part = [&](const char* part) {
+      return std::string(name.substr(0, name.size() - kPair.size())).append(part);
+    };
+    const std::int64_t half = tensor.shape[0] / 2;
+    return {{with_part(".gate_proj.weight"), half}, {with_part(".up_proj.weight"), half}};
+  }
   const bool by_expert =
       tensor.shape.size() == 3 || (tensor.shape.size() == 2 && tensor.name.ends_with(".bias"));
   constexpr std::int64_t kMostExperts = 4096;
@@ -64,7 +73,9 @@ Slices slices_of(const nlohmann::json& config, const StoredTensor& tensor) {
     Slices slices;
     for (std::int64_t e = 0; e < tensor.shape[0]; ++e) {
       std::string name = tensor.name;
-      slices.push_back({name.insert(at + kExperts.size(), std::to_string(e) + "."), 1});
+      name.insert(at + kExperts.size(), std::to_string(e) + ".");
+      if (name.ends_with("_proj")) name += ".weight";  // transformers leaves it out
+      slices.push_back({std::move(name), 1});
     }
     return slices;
   }
@@ -76,9 +87,15 @@ Slices slices_of(const nlohmann::json& config, const StoredTensor& tensor) {
 void split_fused_tensors(const nlohmann::json& config, WeightStore& store) {
   std::vector<std::string> names;
   for (const auto& entry : store.tensors()) names.push_back(entry.first);
-  for (const std::string& name : names) {
-    const Slices slices = slices_of(config, *store.find(name));
-    if (!slices.empty()) store.split(name, slices);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const StoredTensor* const tensor = store.find(names[i]);
+    if (tensor == nullptr) continue;  // split already
+    const Slices slices = slices_of(config, *tensor);
+    if (slices.empty()) continue;
+    store.split(names[i], slices);
+    for (const auto& slice : slices) {  // which may be two in one again
+      if (slice.name != names[i] && store.find(slice.name) != nullptr) names.push_back(slice.name);
+    }
   }
 }
 

@@ -25,6 +25,8 @@ struct Whole {
 constexpr std::array kWholes = {
     Whole{.model_type = "mistral3", .text_type = "mistral"},
     Whole{.model_type = "gemma3", .text_type = "gemma3_text", .heads = 8, .vocab = 262208},
+    Whole{.model_type = "qwen3_5", .text_type = "qwen3_5_text"},
+    Whole{.model_type = "qwen3_5_moe", .text_type = "qwen3_5_moe_text"},
 };
 
 /// What the text model is called alone; empty: not known.
@@ -50,8 +52,9 @@ constexpr std::pair<std::string_view, std::string_view> kTextPrefixes[] = {
     {"language_model.lm_head.", "lm_head."},
     {"model.language_model.", "model."},
 };
-constexpr std::string_view kOtherPrefixes[] = {"vision_tower.", "multi_modal_projector.",
-                                               "model.vision_tower.", "model.multi_modal_projector."};
+constexpr std::string_view kOtherPrefixes[] = {
+    "vision_tower.", "multi_modal_projector.", "model.vision_tower.", "model.multi_modal_projector.",
+    "visual.",       "model.visual."};
 
 }  // namespace
 

@@ -7,7 +7,8 @@
 namespace augur {
 
 /// Multimodal models have their text model inside (`text_config`; Mistral Small 3 and Ministral 3:
-/// "mistral3", Gemma 3: "gemma3"). True: `config` is that of one whose text model can be had alone.
+/// "mistral3", Gemma 3: "gemma3", Qwen3.5: "qwen3_5" and "qwen3_5_moe"). True: `config` is that of one whose
+/// text model can be had alone.
 bool has_text_part(const nlohmann::json& config);
 
 /// The text model's configuration; what it leaves to the whole (end tokens, tied embeddings) is taken from

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "model/delta_layout.h"
+#include "model/gguf_metadata.h"
 #include "model/prefill.h"
 
 namespace augur {
@@ -17,14 +19,17 @@ namespace {
 /// Of a piece, which begins with nothing before it.
 constexpr std::int64_t kTokens = 512;
 
-/// The matrices that read the same rows, as GGUF calls them. `experts`: the layer has some.
-std::vector<std::string> matrices_of(const ProductInput& input, bool experts) {
-  const char* of = input.expert >= 0 ? "_exps" : experts ? "_shexp" : "";
+/// The matrices that read the same rows, as GGUF calls them.
+std::vector<std::string> matrices_of(const ProductInput& input, const LayerSpec& layer) {
+  const char* of = input.expert >= 0 ? "_exps" : layer.experts.count > 0 ? "_shexp" : "";
+  const bool delta = layer.delta.key_heads > 0;
   switch (input.product) {
     case ProductInput::Qkv:
+      if (delta) return {"attn_qkv", "attn_gate", "ssm_beta", "ssm_alpha", "ssm_ba"};
+      if (!layer.attends()) return {"shortconv.in_proj"};
       return {"attn_q", "attn_k", "attn_v"};
     case ProductInput::Output:
-      return {"attn_output"};
+      return {delta ? "ssm_out" : layer.attends() ? "attn_output" : "shortconv.out_proj"};
     case ProductInput::GateUp:
       return {fmt::format("ffn_gate{}", of), fmt::format("ffn_up{}", of)};
     case ProductInput::Down:
@@ -39,8 +44,9 @@ class Sums : public InputObserver {
   explicit Sums(const ModelConfig& config) : config_(config) {}
 
   void saw(const ProductInput& input) override {
-    const int experts = config_.layer(input.layer).experts.count;
-    for (const std::string& matrix : matrices_of(input, experts > 0)) {
+    const LayerSpec& layer = config_.layer(input.layer);
+    const int experts = layer.experts.count;
+    for (const std::string& matrix : matrices_of(input, layer)) {
       Columns& columns = columns_[fmt::format("blk.{}.{}.weight", input.layer, matrix)];
       const auto width = static_cast<std::size_t>(input.width);
       const bool stacked = input.expert >= 0;
@@ -64,12 +70,23 @@ class Sums : public InputObserver {
         // Of an expert that no row chose nothing is known.
         means[i] = rows > 0 ? static_cast<float>(columns.squares[i] / static_cast<double>(rows)) : 1.0f;
       }
+      if (name.ends_with(".ssm_out.weight")) means = in_files_order(std::move(means));
       matrix.set(name, std::move(means));
     }
     return matrix;
   }
 
  private:
+  /// What a delta rule's last product reads.
+  std::vector<float> in_files_order(std::vector<float> columns) const {
+    const DeltaSpec delta = config_.delta();
+    const auto order = gguf_value_order(gguf_architecture_of(config_), delta, 0, delta.value_dim);
+    if (order.empty()) return columns;
+    std::vector<float> ordered;
+    for (const std::int64_t at : order) ordered.push_back(columns[static_cast<std::size_t>(at)]);
+    return ordered;
+  }
+
   struct Columns {
     std::vector<std::int64_t> rows;  ///< [experts], or one
     std::vector<double> squares;     ///< [experts, width]

@@ -96,6 +96,7 @@ void read_scales(const Fields& fields, const Family& family, ModelConfig& out) {
                 {"embedding_multiplier", "logits_scaling", "residual_multiplier", "attention_multiplier"});
   refuse_unread(fields, family.query_scalar > 0, {"query_pre_attn_scalar"});
   refuse_unread(fields, family.shared_expert, {"shared_expert_intermediate_size"});
+  refuse_unread(fields, family.delta, {"linear_num_key_heads", "linear_num_value_heads"});
 }
 
 /// A longer context than max_position_embeddings where the scaling is meant to extend it: Hugging Face's
@@ -178,8 +179,8 @@ ShortConvSpec ModelConfig::conv() const {
 }
 
 DeltaSpec ModelConfig::delta() const {
-  const auto it =
-      std::find_if(kinds.begin(), kinds.end(), [](const LayerSpec& kind) { return kind.delta.key_heads > 0; });
+  const auto it = std::find_if(kinds.begin(), kinds.end(),
+                               [](const LayerSpec& kind) { return kind.delta.key_heads > 0; });
   return it == kinds.end() ? DeltaSpec{} : it->delta;
 }
 

@@ -369,6 +369,49 @@ constexpr std::array kFamilies = {
         .experts = ExpertRule::Lfm2,
         .names = kLfm2Names,
     },
+    Family{
+        .name = "qwen3_next",
+        .gguf = "qwen3next",
+        .default_context = 32768,
+        .default_kv_heads = 2,
+        .default_head_dim = 256,
+        .norm_offset = 1.0f,
+        .qk_norm = QkNorm::PerHead,
+        .rotary_share = 0.25,
+        .delta = true,
+        .delta_by_key_head = true,
+        .experts = ExpertRule::Qwen,
+        .normalised_experts = true,
+        .shared_expert = true,
+    },
+    // Qwen3.6 and 3.8, too.
+    Family{
+        .name = "qwen3_5_text",
+        .alias = "qwen3_5",
+        .gguf = "qwen35",
+        .default_context = 32768,
+        .default_kv_heads = 4,
+        .default_head_dim = 256,
+        .norm_offset = 1.0f,
+        .qk_norm = QkNorm::PerHead,
+        .rotary_share = 0.25,
+        .delta = true,
+    },
+    Family{
+        .name = "qwen3_5_moe_text",
+        .alias = "qwen3_5_moe",
+        .gguf = "qwen35moe",
+        .default_context = 32768,
+        .default_kv_heads = 2,
+        .default_head_dim = 256,
+        .intermediate = "moe_intermediate_size",
+        .norm_offset = 1.0f,
+        .qk_norm = QkNorm::PerHead,
+        .rotary_share = 0.25,
+        .delta = true,
+        .experts = ExpertRule::QwenAll,
+        .shared_expert = true,
+    },
 };
 
 }  // namespace
@@ -379,7 +422,7 @@ std::span<const Family> families() {
 
 const Family* find_family(std::string_view model_type) {
   for (const Family& family : kFamilies) {
-    if (family.name == model_type) return &family;
+    if (family.name == model_type || (!family.alias.empty() && family.alias == model_type)) return &family;
   }
   return nullptr;
 }

@@ -40,6 +40,19 @@ struct TensorNames {
   std::string_view conv_in = "conv.in_proj";  ///< the first product: b, c, x
   std::string_view conv_taps = "conv.conv";   ///< [hidden, 1, taps]
   std::string_view conv_out = "conv.out_proj";
+  std::string_view delta_qkv = "linear_attn.in_proj_qkv";  ///< a delta rule's queries, keys, values
+  std::string_view delta_z = "linear_attn.in_proj_z";
+  std::string_view delta_b = "linear_attn.in_proj_b";
+  std::string_view delta_a = "linear_attn.in_proj_a";
+  std::string_view delta_qkvz = "linear_attn.in_proj_qkvz";  ///< all these in two, by key head
+  std::string_view delta_ba = "linear_attn.in_proj_ba";
+  std::string_view delta_taps = "linear_attn.conv1d";  ///< [channels, 1, taps]
+  std::string_view delta_log = "linear_attn.A_log";    ///< no suffix, and so below
+  std::string_view delta_decay = "linear_attn.A";      ///< -exp of it, which GGUF files have
+  std::string_view delta_bias = "linear_attn.dt_bias";
+  std::string_view delta_norm = "linear_attn.norm.weight";
+  std::string_view delta_out = "linear_attn.out_proj";
+  std::string_view drafting = "mtp.";  ///< of layers behind the last, which only draft
 };
 
 /// How a family reads a bias: never there, always there, or said by a key of config.json.
@@ -64,6 +77,7 @@ enum class ExpertRule {
   Mixtral,  ///< all layers, of `intermediate_size`
   GptOss,   ///< all layers, of `intermediate_size`, with biases; softmax over the chosen ones only
   Qwen,     ///< by `decoder_sparse_step` and `mlp_only_layers`, of `moe_intermediate_size`
+  QwenAll,  ///< all layers, of `moe_intermediate_size`, with normalised shares
   Lfm2,     ///< from `num_dense_layers` on, of `moe_intermediate_size`, shared by sigmoids
 };
 
@@ -71,8 +85,9 @@ enum class ExpertRule {
 /// tensors are called. Defaults are those of Hugging Face's configuration class, for keys that config.json
 /// leaves out.
 struct Family {
-  std::string_view name;  ///< config.json's `model_type`
-  std::string_view gguf;  ///< what GGUF calls it: Mistral's models are Llama's there
+  std::string_view name;        ///< config.json's `model_type`
+  std::string_view alias = {};  ///< the multimodal model's, where a text model may call itself that
+  std::string_view gguf;        ///< what GGUF calls it: Mistral's models are Llama's there
   std::int64_t default_context = 0;
   int default_kv_heads =
       0;  ///< when the key is absent; 0: as many as heads. An explicit null means that, too
@@ -122,8 +137,13 @@ struct Family {
   bool root_embedding = false;  ///< embeddings are scaled by sqrt(hidden_size)
   bool multipliers = false;     ///< reads Granite's four: `embedding_multiplier` and so on
   bool conv = false;            ///< `layer_types` or `full_attn_idxs` say which layers are short convolutions
+  /// `layer_types` or `full_attention_interval` say which layers are gated delta rules, the `linear_…` keys
+  /// how large they are; the others' attention is gated.
+  bool delta = false;
+  bool delta_by_key_head = false;  ///< folders have `in_proj_qkvz` and `in_proj_ba`
   ExpertRule experts = ExpertRule::None;
-  bool shared_expert = false;  ///< reads `shared_expert_intermediate_size`
+  bool normalised_experts = false;  ///< `norm_topk_prob` where it is absent
+  bool shared_expert = false;       ///< reads `shared_expert_intermediate_size`
   TensorNames names = {};
 };
 

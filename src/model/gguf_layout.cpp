@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "files/gguf/model.h"
 #include "files/gguf/split.h"
+#include "model/delta_layout.h"
 #include "model/families.h"
 #include "model/gguf_metadata.h"
 
@@ -36,9 +37,10 @@ bool is_router(std::string_view gguf_name) {
   return gguf_name.find(".ffn_gate_inp") != std::string_view::npos;
 }
 
-/// Of a short convolution: a few numbers a channel.
-bool are_taps(std::string_view gguf_name) {
-  return gguf_name.ends_with(".shortconv.conv.weight");
+/// What decides how much of a delta rule's state is kept and written; small, too.
+bool are_gates(std::string_view gguf_name) {
+  return gguf_name.ends_with(".ssm_beta.weight") || gguf_name.ends_with(".ssm_alpha.weight") ||
+         gguf_name.ends_with(".ssm_ba.weight");
 }
 
 bool is_vocabulary(std::string_view gguf_name) {
@@ -49,8 +51,9 @@ bool is_vocabulary(std::string_view gguf_name) {
 DType written_type(const StoredTensor& tensor, DType type, std::string_view name) {
   if (tensor.dtype == DType::Bool || tensor.dtype == DType::U8) return DType::I8;  // GGUF has neither
   if (is_integer(tensor.dtype)) return tensor.dtype;
-  if (tensor.shape.size() != 2 || is_router(name) || are_taps(name)) return DType::F32;
+  if (tensor.shape.size() != 2 || is_router(name) || are_gguf_taps(name)) return DType::F32;
   const std::int64_t row = tensor.shape.back();
+  if (are_gates(name) && bits_of(type) < bits_of(DType::Q8_0)) type = DType::Q8_0;
   if (is_vocabulary(name) && has_few_bits(type)) type = fits(DType::Q6_K, row) ? DType::Q6_K : DType::Q8_0;
   if (fits(type, row)) return type;
   const DType smaller = type == DType::Q4_K ? DType::Q4_1 : DType::IQ4_NL;
@@ -71,6 +74,17 @@ void lay_out_file(const GgufFile& file, DType type, GgufLayout& layout) {
                             .shape = shape,
                             .tensors = {&tensor}});
   }
+}
+
+/// llama.cpp's order of the rows of queries and keys: the two halves of a head alternate.
+std::vector<std::int64_t> alternating_rows(std::int64_t heads, std::int64_t head_dim) {
+  std::vector<std::int64_t> order;
+  order.reserve(static_cast<std::size_t>(heads * head_dim));
+  for (std::int64_t row = 0; row < heads * head_dim; ++row) {
+    const std::int64_t within = row % head_dim;
+    order.push_back(row - within + within % 2 * (head_dim / 2) + within / 2);
+  }
+  return order;
 }
 
 /// A name of an expert's tensor without its number (mlp.experts.3.up_proj becomes mlp.experts.up_proj), and
@@ -128,17 +142,20 @@ void lay_out_folder(const Checkpoint& checkpoint, DType type, GgufLayout& layout
     layout.items.push_back({.name = name, .shape = shape, .values = std::move(values)});
   }
   std::map<std::string, std::size_t> stacked;  // items of experts, by name
+  const auto gguf_name = [&](std::string_view name) {
+    return gguf_tensor_name(architecture, name, config.layers);
+  };
   for (const auto& entry : checkpoint.weights().tensors()) {
     const auto [of_all, expert] = without_expert(entry.first);
     if (expert) {
-      const std::string name = gguf_tensor_name(architecture, of_all);
+      const std::string name = gguf_name(of_all);
       const auto [at, is_new] = stacked.try_emplace(name, layout.items.size());
       if (is_new) layout.items.push_back(stack_of(config, name, entry.second, type));
       place_expert(layout.items[at->second], entry.second, *expert);
       continue;
     }
     const StoredTensor* whole = checkpoint.weights().whole(entry.second.slice_of);
-    const bool as_whole = whole != nullptr && !gguf_tensor_name(architecture, whole->name).empty();
+    const bool as_whole = whole != nullptr && !gguf_name(whole->name).empty();
     if (as_whole && entry.second.bytes.data() != whole->bytes.data())
       continue;  // the first part stands for it
     const StoredTensor& tensor = as_whole ? *whole : entry.second;
@@ -147,23 +164,31 @@ void lay_out_folder(const Checkpoint& checkpoint, DType type, GgufLayout& layout
         (config.tied_embeddings && name == "lm_head.weight")) {
       continue;  // tables that old exporters stored, and the copy of a tied embedding
     }
-    const std::string gguf = gguf_tensor_name(architecture, name);
+    if (std::vector<GgufItem> made; lay_out_delta(config, architecture, checkpoint.weights(), tensor, made)) {
+      for (GgufItem& item : made) {
+        if (!item.tensors.empty()) item.type = written_type(tensor, type, item.name);
+        layout.items.push_back(std::move(item));
+      }
+      continue;
+    }
+    const std::string gguf = gguf_name(name);
     if (gguf.empty()) {
       throw Error("{}: tensor {} has no name in GGUF: {}", tensor.file, name,
                   "not a model of a known family");
     }
     GgufItem item{
         .name = gguf, .type = written_type(tensor, type, gguf), .shape = tensor.shape, .tensors = {&tensor}};
-    if (name.ends_with("norm.weight")) item.offset = architecture.norm_offset;
-    if (are_taps(gguf) && item.shape.size() == 3) item.shape.erase(item.shape.begin() + 1);
+    item.offset = gguf_offset(architecture, gguf);
+    if (are_gguf_taps(gguf) && item.shape.size() == 3) item.shape.erase(item.shape.begin() + 1);
     const std::int64_t rows = tensor.shape.empty() ? 0 : tensor.shape[0];
-    if (interleaves && name.find(".self_attn.q_proj.") != std::string::npos) item.interleave = config.heads;
-    if (interleaves && name.find(".self_attn.k_proj.") != std::string::npos)
-      item.interleave = config.kv_heads;
-    if (item.interleave > 0 && rows != std::int64_t{item.interleave} * config.head_dim) {
-      throw Error("{}: tensor {}: {} rows for {} heads of {}", tensor.file, name, rows, item.interleave,
+    std::int64_t heads = 0;
+    if (interleaves && name.find(".self_attn.q_proj.") != std::string::npos) heads = config.heads;
+    if (interleaves && name.find(".self_attn.k_proj.") != std::string::npos) heads = config.kv_heads;
+    if (heads > 0 && rows != heads * config.head_dim) {
+      throw Error("{}: tensor {}: {} rows for {} heads of {}", tensor.file, name, rows, heads,
                   config.head_dim);
     }
+    if (heads > 0) item.order = alternating_rows(heads, config.head_dim);
     layout.items.push_back(std::move(item));
   }
   for (const auto& [name, index] : stacked) {

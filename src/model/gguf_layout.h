@@ -15,8 +15,10 @@ struct GgufItem {
   DType type = DType::F32;
   Shape shape;                               ///< in the file, slowest dimension first
   std::vector<const StoredTensor*> tensors;  ///< one after another: experts have one each; empty: `values`
-  int interleave = 0;                        ///< > 0: heads over which GGUF interleaves the rows
   float offset = 0.0f;                       ///< added to all values
+  /// Row i of the file (of a vector: number i) is the tensor's order[i]; empty: they are in order.
+  std::vector<std::int64_t> order = {};
+  std::vector<std::int64_t> columns = {};  ///< of a matrix, likewise
   std::vector<float> values = {};
   /// [row length], or [matrices, row length] for experts side by side; empty: all columns are worth the same.
   std::vector<float> importance = {};

@@ -4,9 +4,12 @@
 #include <cmath>
 #include <iterator>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "files/gguf/model.h"
+#include "model/config_bounds.h"
+#include "model/delta_layout.h"
 #include "model/families.h"
 #include "text/tokenizer/to_gguf.h"
 
@@ -169,6 +172,58 @@ void add_convolutions(const std::string& prefix, const ModelConfig& config, cons
   out.set_u32(prefix + "shortconv.l_cache", static_cast<std::uint32_t>(taps));
 }
 
+/// How many of a rotation's pairs turn by each of three positions, and a fourth; of a text's tokens all are
+/// the same.
+std::vector<std::int32_t> rotary_sections(const nlohmann::json& config) {
+  for (const char* key : {"rope_parameters", "rope_scaling"}) {
+    const auto parameters = config.find(key);
+    if (parameters == config.end() || !parameters->is_object()) continue;
+    const auto found = parameters->find("mrope_section");
+    if (found == parameters->end() || !found->is_array() || found->size() > 4) continue;
+    std::vector<std::int32_t> sections;
+    for (const nlohmann::json& pairs : *found) {
+      if (!pairs.is_number_unsigned() || pairs > kMaxHeadDim) break;
+      sections.push_back(pairs.get<std::int32_t>());
+    }
+    if (sections.size() != found->size()) continue;
+    sections.resize(4);
+    return sections;
+  }
+  return {11, 11, 10, 0};
+}
+
+/// `drafting`: layers behind the model's. Error where GGUF's readers would assume otherwise.
+void add_delta_rules(const std::string& prefix, const Checkpoint& checkpoint, const ModelConfig& config,
+                     const GgufArchitecture& architecture, std::int64_t drafting, const std::string& file,
+                     GgufMetadata& out) {
+  const auto refuse = [&](const char* key, const char* what) {
+    throw Error("{}: {}: GGUF files of {} cannot say {}", file, key, architecture.name, what);
+  };
+  const DeltaSpec delta = config.delta();
+  if (!config.layer(config.first_attention()).gated) refuse("attn_output_gate", "that there is none");
+  if (delta.key_heads == 0) refuse("layer_types", "that all layers have attention");
+  if (delta.key_dim != delta.value_dim) refuse("linear_value_head_dim", "that it is not that of keys");
+  if (delta.interleaved && !architecture.delta_interleaved) refuse("linear_value_heads_interleaved", "this");
+  const auto size = [&](const char* key, std::int64_t value) {
+    out.set_u32(prefix + key, static_cast<std::uint32_t>(value));
+  };
+  size("ssm.conv_kernel", delta.taps);
+  size("ssm.state_size", delta.key_dim);
+  size("ssm.group_count", delta.key_heads);
+  size("ssm.time_step_rank", delta.value_heads);
+  size("ssm.inner_size", delta.values());
+  std::vector<bool> recurrent;
+  for (int i = 0; i < config.layers; ++i) recurrent.push_back(!config.layer(i).attends());
+  recurrent.resize(recurrent.size() + static_cast<std::size_t>(drafting));
+  out.set(prefix + "attention.recurrent_layers", recurrent);
+  const auto full = std::find(recurrent.begin(), recurrent.end(), false);
+  size("full_attention_interval", full - recurrent.begin() + 1);  // which older readers go by
+  if (drafting > 0) size("nextn_predict_layers", drafting);
+  if (!architecture.delta_interleaved) return;
+  const std::vector<std::int32_t> sections = rotary_sections(checkpoint.config());
+  out.set(prefix + "rope.dimension_sections", std::span<const std::int32_t>(sections));
+}
+
 /// Error where GGUF's readers would assume otherwise.
 void add_experts(const std::string& prefix, const ModelConfig& config, const GgufArchitecture& architecture,
                  const std::string& file, GgufMetadata& out) {
@@ -193,7 +248,8 @@ void add_experts(const std::string& prefix, const ModelConfig& config, const Ggu
     out.set_u32(prefix + "expert_gating_func", kSigmoid);
     out.set_u32(prefix + "leading_dense_block_count", static_cast<std::uint32_t>(dense));
   }
-  const bool says = find_family(config.family)->experts == ExpertRule::Qwen;
+  const ExpertRule rule = find_family(config.family)->experts;
+  const bool says = rule == ExpertRule::Qwen || rule == ExpertRule::QwenAll;
   if (says && experts.normalise != architecture.normalised_experts) {
     throw Error("{}: norm_topk_prob: GGUF files of {} cannot say that it is {}", file, architecture.name,
                 experts.normalise);
@@ -269,7 +325,8 @@ GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& conf
   };
   size("context_length", context_length(config));
   size("embedding_length", config.hidden);
-  size("block_count", config.layers);
+  const std::int64_t drafting = known.delta ? drafting_layers(checkpoint.weights()) : 0;
+  size("block_count", config.layers + drafting);
   size("feed_forward_length", config.intermediate);
   size("attention.head_count", config.heads);
   if (known.conv) {
@@ -284,6 +341,7 @@ GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& conf
   out.set_f32(prefix + "attention.layer_norm_rms_epsilon", config.norm_eps);
   add_rope(prefix, config.rope(), known, file, out);
   add_layers(prefix, config, known, file, out);
+  if (known.delta) add_delta_rules(prefix, checkpoint, config, known, drafting, file, out);
   if (known.experts) add_experts(prefix, config, known, file, out);
   add_vocabulary(checkpoint, config.vocab, out);
   return out;

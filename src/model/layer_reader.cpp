@@ -31,6 +31,7 @@ LayerReader::LayerReader(const JsonFields& fields, const Family& family, const M
   read_activation();
   read_scores();
   read_convolutions();
+  read_delta_rules();
   read_windows();
   read_rotations(max_positions);
   read_experts();
@@ -40,8 +41,10 @@ LayerSpec LayerReader::layer(int index) const {
   const auto i = static_cast<std::size_t>(index);
   LayerSpec layer = common_;
   if (has_experts_[i]) layer.experts = experts_;
-  if (convolves_[i]) {
-    layer.conv = conv_;
+  if (convolves_[i] || has_delta_[i]) {
+    if (convolves_[i]) layer.conv = conv_;
+    if (has_delta_[i]) layer.delta = delta_;
+    layer.gated = false;
     layer.qk_norm = QkNorm::None;
     layer.rope = {.none = true};
     return layer;
@@ -152,10 +155,12 @@ void LayerReader::read_windows() {
     fields_.fail("layer_types", fmt::format("expected a list of {}", layers));
   }
   for (const nlohmann::json& type : *types) {
-    const bool conv = family_.conv && type == "conv";
-    if (!conv && type != "full_attention" && type != "sliding_attention" && type != "attention") {
+    const bool other = (family_.conv && type == "conv") || (family_.delta && type == "linear_attention");
+    if (!other && type != "full_attention" && type != "sliding_attention" && type != "attention") {
       fields_.fail("layer_types", fmt::format("{} is not supported (full_attention, {})", type.dump(),
-                                              family_.conv ? "conv" : "sliding_attention"));
+                                              family_.conv    ? "conv"
+                                              : family_.delta ? "linear_attention"
+                                                              : "sliding_attention"));
     }
     if (type == "sliding_attention" && family_.window == WindowRule::Never) {
       fields_.fail("layer_types", "sliding_attention is not supported for this model_type");
@@ -235,8 +240,47 @@ void LayerReader::read_convolutions() {
     convolves_.assign(layers, true);
     clear_listed(key, *attention, convolves_);
   }
-  if (std::find(convolves_.begin(), convolves_.end(), false) == convolves_.end())
+  require_attention(key, convolves_);
+}
+
+/// `without`: layers that have something in its place, as `key` says.
+void LayerReader::require_attention(const char* key, const std::vector<bool>& without) const {
+  if (std::find(without.begin(), without.end(), false) == without.end())
     fields_.fail(key, "expected a layer with attention");
+}
+
+void LayerReader::read_delta_rules() {
+  const auto layers = static_cast<std::size_t>(shapes_.layers);
+  has_delta_.assign(layers, false);
+  if (!family_.delta) return;
+  const auto size = [&](const char* key, std::int64_t max, int fallback, std::int64_t min = 1) {
+    return static_cast<int>(fields_.find_int(key, max, min).value_or(fallback));
+  };
+  delta_.key_heads = size("linear_num_key_heads", kMaxHeads, 16);
+  delta_.value_heads = size("linear_num_value_heads", kMaxHeads, 32);
+  delta_.key_dim = size("linear_key_head_dim", kMaxHeadDim, 128);
+  delta_.value_dim = size("linear_value_head_dim", kMaxHeadDim, 128);
+  delta_.taps = size("linear_conv_kernel_dim", kMaxTaps, 4, 2);
+  delta_.interleaved = fields_.flag("linear_value_heads_interleaved");
+  if (delta_.value_heads % delta_.key_heads != 0) {
+    fields_.fail("linear_num_value_heads", fmt::format("{} is no multiple of linear_num_key_heads {}",
+                                                       delta_.value_heads, delta_.key_heads));
+  }
+  common_.gated = fields_.flag("attn_output_gate", true);
+  if (fields_.flag("attention_bias")) fields_.fail("attention_bias", "is not supported for this model_type");
+  if (const auto gate = fields_.find_string("output_gate_type"); gate && *gate != "swish" && *gate != "silu")
+    fields_.fail("output_gate_type", fmt::format("{:?} is not supported (swish)", *gate));
+
+  const char* key = "layer_types";
+  if (const nlohmann::json* types = fields_.find(key)) {  // whose kinds read_windows() checks
+    for (std::size_t i = 0; types->is_array() && i < std::min(layers, types->size()); ++i)
+      has_delta_[i] = (*types)[i] == "linear_attention";
+  } else {
+    key = "full_attention_interval";
+    const auto every = static_cast<std::size_t>(size(key, kMaxLayers, 4));
+    for (std::size_t i = 0; i < layers; ++i) has_delta_[i] = (i + 1) % every != 0;
+  }
+  require_attention(key, has_delta_);
 }
 
 void LayerReader::read_thetas() {
@@ -308,10 +352,21 @@ void LayerReader::read_experts() {
     std::fill(has_experts_.begin() + static_cast<std::ptrdiff_t>(dense), has_experts_.end(), true);
     return;
   }
-  experts_.normalise = fields_.flag("norm_topk_prob");
+  experts_.normalise = fields_.flag("norm_topk_prob", family_.normalised_experts);
   if (family_.shared_expert) {
     experts_.shared =
         static_cast<int>(fields_.require_int("shared_expert_intermediate_size", kMaxIntermediate));
+  }
+  if (family_.experts == ExpertRule::QwenAll) {
+    experts_.normalise = true;
+    if (!fields_.flag("norm_topk_prob", true))
+      fields_.fail("norm_topk_prob", "false is not supported for this model_type");
+    if (size("decoder_sparse_step", kMaxLayers).value_or(1) != 1)
+      fields_.fail("decoder_sparse_step", "expected 1: all layers have experts");
+    if (const auto* dense = fields_.find("mlp_only_layers"); dense != nullptr && !dense->empty())
+      fields_.fail("mlp_only_layers", "expected none: all layers have experts");
+    has_experts_.assign(layers, true);
+    return;
   }
   const auto step = static_cast<std::size_t>(size("decoder_sparse_step", kMaxLayers).value_or(1));
   for (std::size_t i = 0; i < layers; ++i) has_experts_[i] = (i + 1) % step == 0;

@@ -34,6 +34,8 @@ class LayerReader {
   void check_rotating_layers() const;
   void read_experts();
   void read_convolutions();
+  void read_delta_rules();
+  void require_attention(const char* key, const std::vector<bool>& without) const;
   void clear_listed(const char* key, const nlohmann::json& list, std::vector<bool>& flags) const;
 
   const JsonFields& fields_;
@@ -49,6 +51,8 @@ class LayerReader {
   ExpertSpec experts_;
   std::vector<bool> convolves_;  ///< [layers]
   ShortConvSpec conv_;
+  std::vector<bool> has_delta_;  ///< [layers]
+  DeltaSpec delta_;
 };
 
 }  // namespace augur

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "kernels/ops.h"
 #include "model/cpu_device.h"
+#include "model/families.h"
 #include "model/layer_stack.h"
 #include "model/weights.h"
 
@@ -166,6 +167,8 @@ std::unique_ptr<Model> Model::load(Backend& backend, const Checkpoint& checkpoin
                                    const ModelOptions& options) {
   const ModelConfig config = ModelConfig::from_json(checkpoint.config(), checkpoint.path().string());
   StoredWeights source(checkpoint.weights(), config.tied_embeddings);
+  const Family& family = *find_family(config.family);
+  if (family.delta) source.pass_over_all(family.names.drafting);
   return std::unique_ptr<Model>(new Model(std::make_unique<Impl>(backend, config, options, source)));
 }
 

@@ -15,12 +15,6 @@ namespace augur {
 
 namespace {
 
-/// Which row of a Hugging Face matrix is row `row` in GGUF's order, heads having `size` rows.
-std::int64_t plain_row(std::int64_t row, std::int64_t size) {
-  const std::int64_t within = row % size;
-  return row - within + within % 2 * (size / 2) + within / 2;
-}
-
 std::int64_t rows_of(const StoredTensor& tensor) {
   return tensor.shape.size() < 2 ? 1 : tensor.shape[0];
 }
@@ -29,6 +23,10 @@ std::int64_t row_length(const StoredTensor& tensor) {
   for (std::size_t i = tensor.shape.size() < 2 ? 0 : 1; i < tensor.shape.size(); ++i)
     length *= tensor.shape[i];
   return length;
+}
+/// Rows that the item takes of one of its tensors.
+std::int64_t rows_of(const GgufItem& item, const StoredTensor& tensor) {
+  return item.order.empty() || tensor.shape.size() < 2 ? rows_of(tensor) : std::ssize(item.order);
 }
 
 void encode(DType type, const float* values, std::int64_t count, const float* importance, std::byte* out) {
@@ -56,30 +54,24 @@ void encode(DType type, const float* values, std::int64_t count, const float* im
 
 /// Row `row` of one of its tensors, in the file's order, as float32.
 void read_row(const GgufItem& item, const StoredTensor& tensor, std::int64_t row, float* out) {
-  if (item.interleave == 0) {
-    read_rows(tensor, row, 1, out);
-    const std::int64_t length = row_length(tensor);
-    for (std::int64_t i = 0; item.offset != 0.0f && i < length; ++i) out[i] += item.offset;
-    return;
+  const bool is_vector = tensor.shape.size() < 2;
+  const std::int64_t length = row_length(tensor);
+  const bool moved = !is_vector && !item.order.empty();
+  read_rows(tensor, moved ? item.order[static_cast<std::size_t>(row)] : row, 1, out);
+  if (const auto& order = is_vector ? item.order : item.columns; !order.empty()) {
+    const std::vector<float> plain(out, out + length);
+    for (std::size_t i = 0; i < plain.size(); ++i) out[i] = plain[static_cast<std::size_t>(order[i])];
   }
-  if (tensor.shape.size() == 2) {
-    return read_rows(tensor, plain_row(row, rows_of(tensor) / item.interleave), 1, out);
-  }
-  const std::int64_t length = row_length(tensor);  // a bias, whose elements follow the rows of its matrix
-  std::vector<float> plain(static_cast<std::size_t>(length));
-  read_rows(tensor, 0, 1, plain.data());
-  for (std::int64_t i = 0; i < length; ++i) {
-    out[i] = plain[static_cast<std::size_t>(plain_row(i, length / item.interleave))];
-  }
+  for (std::int64_t i = 0; item.offset != 0.0f && i < length; ++i) out[i] += item.offset;
 }
 
 /// `before`: rows of the item's tensors before this one.
 void write_tensor(ThreadPool& pool, const GgufItem& item, const StoredTensor& tensor, std::int64_t before,
                   SplitGgufWriter& writer, const std::function<void(std::int64_t)>& done) {
-  const std::int64_t rows = rows_of(tensor);
+  const std::int64_t rows = rows_of(item, tensor);
   const std::int64_t length = row_length(tensor);
-  const bool as_stored =
-      item.type == tensor.dtype && item.interleave == 0 && item.offset == 0.0f && tensor.as_is();
+  const bool as_stored = item.type == tensor.dtype && item.order.empty() && item.columns.empty() &&
+                         item.offset == 0.0f && tensor.as_is();
   if (as_stored || is_integer(item.type)) {
     writer.write(tensor.bytes);
     return done(rows * length);
@@ -124,7 +116,7 @@ void write_item(ThreadPool& pool, const GgufItem& item, SplitGgufWriter& writer,
   std::int64_t before = 0;
   for (const StoredTensor* tensor : item.tensors) {
     write_tensor(pool, item, *tensor, before, writer, done);
-    before += rows_of(*tensor);
+    before += rows_of(item, *tensor);
   }
 }
 
@@ -170,7 +162,7 @@ std::vector<std::filesystem::path> quantize_model(ThreadPool& pool, const Checkp
   std::int64_t total = 1;
   for (const GgufItem& item : layout.items) {
     entries.push_back({item.name, item.type, item.shape});
-    for (const StoredTensor* tensor : item.tensors) total += rows_of(*tensor) * row_length(*tensor);
+    for (const StoredTensor* tensor : item.tensors) total += rows_of(item, *tensor) * row_length(*tensor);
   }
   SplitGgufWriter writer(out, layout.metadata, entries, options.split);
   std::int64_t done = 0;

@@ -1,11 +1,16 @@
 #include "model/weight_packer.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cmath>
 #include <exception>
+#include <map>
 #include <mutex>
 
+#include "base/elementary.h"
 #include "base/error.h"
+#include "model/delta_pieces.h"
 
 namespace augur {
 
@@ -59,20 +64,65 @@ void WeightPacker::exact(PackedMatrix& target, const std::string& name, std::int
   jobs_.push_back({&target, std::move(read), std::nullopt, n, k, {}});
 }
 
+namespace {
+
+// What reads a piece's rows, of what reads the stored ones.
+RowReader rows_of(RowReader stored, const MatrixPiece& piece, std::int64_t k) {
+  if (!piece.whole()) {
+    stored = [stored = std::move(stored), from = piece.from, n = piece.n, k](std::int64_t first,
+                                                                             std::int64_t count, float* out) {
+      for (std::int64_t i = 0; i < count; ++i) stored(from.row(first + i, n), 1, out + i * k);
+    };
+  }
+  return in_rotary_order(std::move(stored), piece.order, k);
+}
+StoredRows rows_of(StoredRows stored, const MatrixPiece& piece) {
+  if (!piece.whole()) {
+    stored.row = [row = std::move(stored.row), from = piece.from, n = piece.n](
+                     std::int64_t i, std::vector<std::byte>& scratch) {
+      return row(from.row(i, n), scratch);
+    };
+  }
+  return in_rotary_order(std::move(stored), piece.order);
+}
+
+}  // namespace
+
+void WeightPacker::exact(PackedMatrix& target, std::span<const MatrixPiece> pieces, std::int64_t k) {
+  std::map<std::string, RowReader> opened;
+  std::int64_t rows = 0;
+  for (const MatrixPiece& piece : pieces) {
+    jobs_.push_back({&target, rows_of(open(piece, k, opened), piece, k), std::nullopt, piece.n, k,
+                     RowMap{.offset = rows}});
+    rows += round_to_panel(piece.n);
+  }
+  allocate(target, DType::F32, rows, k);
+}
+
+/// A matrix of which several pieces take rows is opened once.
+RowReader WeightPacker::open(const MatrixPiece& piece, std::int64_t k,
+                             std::map<std::string, RowReader>& opened) {
+  const auto [reader, fresh] = opened.try_emplace(piece.name);
+  if (fresh) reader->second = source_.open(piece.name, {piece.stored > 0 ? piece.stored : piece.n, k});
+  return reader->second;
+}
+
 void WeightPacker::fused(FusedMatrix& target, std::span<const MatrixPiece> pieces, std::int64_t k) {
+  std::map<std::string, RowReader> opened;
   std::vector<RowReader> readers;
   std::vector<DType> types;
-  bool quantized = true;
   std::vector<std::optional<StoredRows>> kept;
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const RotaryOrder& order = pieces[i].order;
-    readers.push_back(in_rotary_order(source_.open(pieces[i].name, {pieces[i].n, k}), order, k));
-    auto rows = stored(pieces[i].name);
-    if (rows) rows = in_rotary_order(*std::move(rows), order);
+  for (const MatrixPiece& piece : pieces) {
+    readers.push_back(rows_of(open(piece, k, opened), piece, k));
+    auto rows = stored(piece.name);
+    if (rows) rows = rows_of(*std::move(rows), piece);
     kept.push_back(rows);
     types.push_back(rows ? rows->type : form_.packed_type(k));
+  }
+  bool quantized = true;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
     const bool last = i + 1 == pieces.size();
-    quantized = quantized && types.back() != form_.floats && (last || pieces[i].n % kPanel == 0);
+    quantized = quantized && types[i] != form_.floats && (last || pieces[i].n % kPanel == 0);
   }
   if (!quantized) std::fill(types.begin(), types.end(), form_.floats);
   struct Run {  // of pieces that have one type
@@ -110,6 +160,19 @@ void WeightPacker::taps(std::vector<float>& target, const std::string& name, std
   for (std::int64_t c = 0; c < channels; ++c) {
     for (std::int64_t t = 0; t < taps; ++t)
       target[static_cast<std::size_t>(t * channels + c)] = by_channel[static_cast<std::size_t>(c * taps + t)];
+  }
+}
+
+void WeightPacker::decay(std::vector<float>& target, const std::string& logarithm, const std::string& name,
+                         std::int64_t n) {
+  const bool made = source_.has(name);
+  vector(target, made ? name : logarithm, n);
+  for (float& value : target) {
+    const float stored = value;
+    if (!made) value = static_cast<float>(-elementary::exp(static_cast<double>(stored)));
+    if (value <= 0 && std::isfinite(value)) continue;
+    throw Error("tensor {}: expected {}, found {}", made ? name : logarithm,
+                made ? "numbers up to 0" : "numbers whose exponential is one", stored);
   }
 }
 
@@ -254,9 +317,17 @@ void pack_attention(WeightPacker& packer, const ModelConfig& config, const Layer
   }
   if (spec.sinks) packer.vector(layer.sinks, at(names.sinks), config.heads);
   const RotaryOrder order = rotary_order(config);
-  const MatrixPiece qkv[] = {{at(names.q, ".weight"), q_rows, order},
-                             {at(names.k, ".weight"), kv_rows, order},
-                             {at(names.v, ".weight"), kv_rows}};
+  std::vector<MatrixPiece> qkv = {{.name = at(names.q, ".weight"), .n = q_rows, .order = order},
+                                  {.name = at(names.k, ".weight"), .n = kv_rows, .order = order},
+                                  {.name = at(names.v, ".weight"), .n = kv_rows}};
+  if (spec.gated) {  // each head's gate is stored behind its query
+    qkv.front().from = {.offset = 0, .block = head_dim, .stride = 2 * head_dim};
+    qkv.front().stored = 2 * q_rows;
+    MatrixPiece gates = qkv.front();
+    gates.order = {};
+    gates.from.offset = head_dim;
+    qkv.push_back(std::move(gates));
+  }
   packer.fused(layer.qkv, qkv, inputs);
   packer.matrix(layer.o, at(names.o, ".weight"), hidden, q_rows);
   packer.reserve(layer.o, hidden, q_rows);
@@ -292,6 +363,25 @@ void pack_convolution(WeightPacker& packer, const ModelConfig& config, const Lay
   packer.vector(layer.taps_bias, at(names.conv_taps, ".bias"), hidden);
 }
 
+void pack_delta(WeightPacker& packer, const ModelConfig& config, const LayerSpec& spec,
+                const std::string& prefix, LayerWeights& layer) {
+  const Family& family = *find_family(config.family);
+  const TensorNames& names = family.names;
+  const DeltaSpec& delta = spec.delta;
+  const auto at = [&](std::string_view name, std::string_view suffix = "") {
+    return fmt::format("{}{}{}", prefix, name, suffix);
+  };
+  const DeltaPieces pieces = delta_pieces(family, delta, prefix, packer.source());
+  packer.fused(layer.qkv, pieces.qkvz, config.hidden);
+  packer.exact(layer.delta_gates, std::array{pieces.b, pieces.a}, config.hidden);
+  packer.matrix(layer.o, at(names.delta_out, ".weight"), config.hidden, delta.values());
+  packer.reserve(layer.o, config.hidden, delta.values());
+  packer.taps(layer.taps, at(names.delta_taps, ".weight"), delta.channels(), delta.taps);
+  packer.decay(layer.delta_decay, at(names.delta_log), at(names.delta_decay), delta.value_heads);
+  packer.vector(layer.delta_bias, at(names.delta_bias), delta.value_heads);
+  packer.vector(layer.delta_norm, at(names.delta_norm), delta.value_dim);
+}
+
 }  // namespace
 
 void pack_layer(WeightPacker& packer, const ModelConfig& config, int index, const std::string& prefix,
@@ -317,6 +407,8 @@ void pack_layer(WeightPacker& packer, const ModelConfig& config, int index, cons
   }
   if (spec.attends()) {
     pack_attention(packer, config, spec, prefix, layer, inputs);
+  } else if (spec.delta.key_heads > 0) {
+    pack_delta(packer, config, spec, prefix, layer);
   } else {
     pack_convolution(packer, config, spec, prefix, layer);
   }

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,11 +31,15 @@ struct RowMap {
   }
 };
 
-/// A stored matrix [n, k] that is to be part of a larger one.
+/// A stored matrix [n, k], or n of its rows, that is to be part of a larger one.
 struct MatrixPiece {
   std::string name;
   std::int64_t n = 0;
-  RotaryOrder order = {};  ///< of its stored rows
+  RotaryOrder order = {};   ///< of its stored rows
+  RowMap from = {};         ///< where row i is among the stored ones
+  std::int64_t stored = 0;  ///< rows that are stored; 0: n
+
+  bool whole() const { return stored == 0 || stored == n; }
 };
 
 /// Gathers the work of packing, so that it can be done by all threads at once. Names and shapes are checked
@@ -49,6 +54,10 @@ class WeightPacker {
               const RowMap& map = {});
   /// A vector, read at once.
   void vector(std::vector<float>& target, const std::string& name, std::int64_t n);
+  /// -exp of what is stored as `logarithm`, or, where the source has that, what is stored as `name`,
+  /// likewise.
+  void decay(std::vector<float>& target, const std::string& logarithm, const std::string& name,
+             std::int64_t n);
   /// Those of a short convolution, stored as [channels, 1, taps], as [taps, channels], likewise.
   void taps(std::vector<float>& target, const std::string& name, std::int64_t channels, std::int64_t taps);
   /// The weights of a norm, likewise.
@@ -63,11 +72,15 @@ class WeightPacker {
   void reserve(PackedMatrix& target, std::int64_t n, std::int64_t k);
   /// A whole matrix in float32, whatever the form; takes care of the memory, too.
   void exact(PackedMatrix& target, const std::string& name, std::int64_t n, std::int64_t k);
+  /// The same of pieces [n, k] one below the other, each from a whole panel on.
+  void exact(PackedMatrix& target, std::span<const MatrixPiece> pieces, std::int64_t k);
 
   /// Pieces [n, k] one below the other. Their types may differ; pieces that are no whole panels, or of which
-  /// only some would be quantised, become floats. Takes care of the memory, too.
+  /// only some would be quantised, become floats. Takes care of the memory, too. A matrix of which several
+  /// take rows is opened once.
   void fused(FusedMatrix& target, std::span<const MatrixPiece> pieces, std::int64_t k);
 
+  const WeightSource& source() const { return source_; }
   std::int64_t reserved_bytes() const { return reserved_bytes_; }
 
   /// Reads and packs all matrices with all threads of the pool. May throw what the readers throw.
@@ -85,6 +98,7 @@ class WeightPacker {
 
     std::int64_t row(std::int64_t i) const { return map.row(i, rows); }
   };
+  RowReader open(const MatrixPiece& piece, std::int64_t k, std::map<std::string, RowReader>& opened);
   /// A matrix that keeps its stored values.
   std::optional<StoredRows> stored(const std::string& name) const;
   void allocate(PackedMatrix& target, DType type, std::int64_t n, std::int64_t k);

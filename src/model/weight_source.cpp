@@ -57,6 +57,12 @@ std::optional<StoredRows> StoredWeights::stored(const std::string& name) {
                     }};
 }
 
+void StoredWeights::pass_over_all(std::string_view prefix) {
+  for (const auto& entry : store_.tensors()) {
+    if (entry.first.starts_with(prefix)) pass_over(entry.first);
+  }
+}
+
 void StoredWeights::all_opened() {
   // Tables that old exporters stored, and the copy of a tied embedding.
   std::vector<std::string_view> ignorable = {"rotary_emb.inv_freq", "attn.masked_bias"};

@@ -31,8 +31,8 @@ struct LayerWeights {
   /// By LayerSpec::qk_norm: [head_dim], or [heads * head_dim] and [kv_heads * head_dim], or empty.
   std::vector<float> q_norm, k_norm;
   std::vector<float> sinks;  ///< [heads], or empty
-  /// Rows: all query heads, all key heads, all value heads, then all heads' gates where LayerSpec::gated; or a
-  /// convolution's b, c, x; or a delta rule's queries, keys, values, z.
+  /// Rows: all query heads, all key heads, all value heads, then all heads' gates where LayerSpec::gated; or
+  /// a convolution's b, c, x; or a delta rule's queries, keys, values, z.
   FusedMatrix qkv;
   PackedMatrix o;
   std::vector<float> taps, taps_bias;  ///< [taps, channels] and [channels] of a convolution, or empty
@@ -116,6 +116,8 @@ class WeightSource {
  public:
   virtual ~WeightSource() = default;
   virtual RowReader open(const std::string& name, const Shape& shape) = 0;
+  /// Whether there is a tensor of this name. A source that makes its tensors does not say: false.
+  virtual bool has(const std::string&) const { return false; }
   /// A matrix that open() has found, if it is block-quantised.
   virtual std::optional<StoredRows> stored(const std::string&) { return std::nullopt; }
   /// Called when everything was opened and nothing read yet. May throw Error.
@@ -130,9 +132,12 @@ class StoredWeights : public WeightSource {
   /// `tied`: a stored head is a copy of the embedding, and ignored.
   StoredWeights(const WeightStore& store, bool tied) : store_(store), tied_(tied) {}
   RowReader open(const std::string& name, const Shape& shape) override;
+  bool has(const std::string& name) const override { return store_.find(name) != nullptr; }
   std::optional<StoredRows> stored(const std::string& name) override;
   /// A tensor that is known and not wanted as weights: no left-over if it is there.
   void pass_over(std::string name) { used_.push_back(std::move(name)); }
+  /// Likewise all whose names begin so.
+  void pass_over_all(std::string_view prefix);
   /// Error for tensors that open() was not asked for, except those that never matter.
   void all_opened() override;
 

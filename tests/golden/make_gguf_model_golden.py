@@ -32,8 +32,10 @@ OUT.mkdir(exist_ok=True)
 for name in sys.argv[2:] or sorted(path.stem for path in OUT.glob("*.gguf")):
     folder = HERE / "models" / name
     architecture = json.loads((folder / "config.json").read_text())["architectures"][0]
+    drafts = b'"mtp.fc.weight"' in (folder / "model.safetensors").read_bytes()
     target = OUT / f"{name}.gguf"
     with torch.inference_mode():
         converter = without_vocabulary(conversion.get_model_class(architecture))
+        converter.no_mtp = not drafts
         converter(folder, gguf.LlamaFileType.MOSTLY_BF16, target).write()
     print(name, target.stat().st_size, "bytes")

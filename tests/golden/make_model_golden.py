@@ -20,7 +20,8 @@ from transformers import (Ernie4_5Config, Gemma2Config, Gemma3TextConfig, Glm4Co
                           GraniteConfig, GraniteMoeHybridConfig, GraniteSWAConfig, HunYuanDenseV1Config, Lfm2Config,
                           Lfm2MoeConfig, LlamaConfig, Ministral3Config, Mistral3Config, MistralConfig, MixtralConfig,
                           Olmo2Config, Olmo3Config, Phi3Config, PixtralVisionConfig, Qwen2Config, Qwen2MoeConfig,
-                          Qwen3Config, Qwen3MoeConfig, SeedOssConfig, SmolLM3Config)
+                          Qwen3Config, Qwen3MoeConfig, Qwen3NextConfig, Qwen3_5Config, Qwen3_5MoeTextConfig,
+                          Qwen3_5TextConfig, SeedOssConfig, SmolLM3Config)
 from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
 HERE = pathlib.Path(__file__).parent / "models"
@@ -37,6 +38,19 @@ GPT_OSS = {**WINDOWED, "intermediate_size": 24, "head_dim": 12, "num_local_exper
     "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False}}
 
 LFM2 = dict(hidden_size=40, num_attention_heads=4, num_key_value_heads=2, vocab_size=144, max_position_embeddings=256)
+
+DELTA = dict(hidden_size=40, num_attention_heads=4, num_key_value_heads=2, head_dim=16, vocab_size=144,
+             max_position_embeddings=256, rms_norm_eps=1e-5, pad_token_id=0, linear_num_key_heads=2,
+             linear_num_value_heads=4, linear_key_head_dim=16, linear_value_head_dim=16)
+DELTA_EXPERTS = dict(num_experts=6, num_experts_per_tok=2, moe_intermediate_size=24,
+                     shared_expert_intermediate_size=40)
+
+
+def sections(share, pairs):
+    """Qwen3.5's rotation: of texts' tokens all its positions are the same."""
+    return {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": share,
+                                "mrope_section": pairs, "mrope_interleaved": True}}
+
 
 MODELS = {
     "llama": LlamaConfig(**BASE),
@@ -128,13 +142,37 @@ MODELS = {
     "granite_swa_nope": GraniteSWAConfig(**{**WINDOWED, "num_hidden_layers": 3}, attention_multiplier=0.3,
                                          bos_token_id=1, eos_token_id=2, no_rope_layers=[0, 1, 1],
                                          layer_rope_theta=[0, 10000.0, 10000.0]),
+    "qwen3_next": Qwen3NextConfig(**DELTA, **DELTA_EXPERTS, num_hidden_layers=4, intermediate_size=72,
+                                  rope_parameters={
+        "rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.25}),
+    # A dense layer, value heads of three times the keys' number, other sizes of theirs than of keys, three taps.
+    "qwen3_next_uneven": Qwen3NextConfig(
+        **{**DELTA, "linear_num_value_heads": 6, "linear_key_head_dim": 8, "linear_value_head_dim": 24}, **DELTA_EXPERTS,
+        num_hidden_layers=3, intermediate_size=72, linear_conv_kernel_dim=3, mlp_only_layers=[2], norm_topk_prob=False,
+        layer_types=["linear_attention", "full_attention", "linear_attention"], tie_word_embeddings=True),
+    "qwen3_5": Qwen3_5TextConfig(**DELTA, num_hidden_layers=4, intermediate_size=72, tie_word_embeddings=True,
+                                 **sections(0.5, [2, 1, 1])),
+    "qwen3_5_three": Qwen3_5TextConfig(
+        **{**DELTA, "linear_num_value_heads": 6}, num_hidden_layers=3, intermediate_size=72,
+        layer_types=["linear_attention", "full_attention", "linear_attention"], **sections(0.25, [1, 1, 0])),
+    "qwen3_5_moe": Qwen3_5MoeTextConfig(**DELTA, **DELTA_EXPERTS, num_hidden_layers=4, **sections(0.5, [2, 1, 1])),
+    "qwen3_5_whole": Qwen3_5Config(
+        text_config=Qwen3_5TextConfig(**{**DELTA, "linear_num_value_heads": 2}, num_hidden_layers=2,
+                                      intermediate_size=72, layer_types=["linear_attention", "full_attention"],
+                                      **sections(0.25, [1, 1, 0])),
+        vision_config=dict(hidden_size=8, intermediate_size=16, depth=1, num_heads=1, patch_size=4, spatial_merge_size=1,
+                           temporal_patch_size=1, out_hidden_size=40, num_position_embeddings=4),
+        image_token_id=10, video_token_id=11, vision_start_token_id=12, vision_end_token_id=13, tie_word_embeddings=False),
 }
+# These have a layer that drafts beside them, which transformers passes over.
+DRAFTING = ("qwen3_next", "qwen3_5", "qwen3_5_moe")
 # These keep the newer form of the rotation's keys.
 NEWER = ("yarn_rope", "qwen3", "gemma3", "gpt_oss", "gpt_oss_folder", "gpt_oss_mxfp4", "ministral3", "glm4",
-         "lfm2", "lfm2_moe")
+         "lfm2", "lfm2_moe", "qwen3_next_uneven", "qwen3_5", "qwen3_5_three", "qwen3_5_moe", "qwen3_5_whole")
 # Inputs of these are as long as those of models with windows, to be longer than an original
 # context, or than a page of the cache.
-LONG = ("ministral3", "lfm2", "lfm2_bias", "lfm2_moe")
+LONG = ("ministral3", "lfm2", "lfm2_bias", "lfm2_moe", "qwen3_next", "qwen3_next_uneven", "qwen3_5", "qwen3_5_three",
+        "qwen3_5_moe", "qwen3_5_whole")
 # Keys that tell nothing about the model.
 NOISE = {"transformers_version", "initializer_range", "use_cache", "pretraining_tp", "pad_token_id", "dtype", "torch_dtype",
          "attention_dropout"}
@@ -147,7 +185,8 @@ KEPT = ("architectures", "model_type", *BASE, "num_key_value_heads", "head_dim",
         "decoder_sparse_step", "mlp_only_layers", "shared_expert_intermediate_size", "use_bias", "attention_out_bias",
         "norm_eps", "conv_L_cache", "conv_bias", "block_auto_adjust_ff_dim", "block_ffn_dim_multiplier",
         "block_multiple_of", "full_attn_idxs", "num_dense_layers", "use_expert_bias", "routed_scaling_factor",
-        "layer_rope_theta")
+        "layer_rope_theta", "linear_num_key_heads", "linear_num_value_heads", "linear_key_head_dim",
+        "linear_value_head_dim", "linear_conv_kernel_dim")
 
 
 def older_rope_keys(config):
@@ -159,7 +198,7 @@ def older_rope_keys(config):
         rope = rope["full_attention"]
     config["rope_theta"] = rope.pop("rope_theta")
     kind = rope.pop("rope_type")
-    if config["model_type"] == "glm":
+    if config["model_type"] in ("glm", "qwen3_next"):
         config["partial_rotary_factor"] = rope["partial_rotary_factor"]
     if kind != "default":
         config["rope_scaling"] = {("type" if kind in ("linear", "dynamic") else "rope_type"): kind, **rope}
@@ -200,6 +239,39 @@ def published(name, model, packed):
     return tensors
 
 
+def side_by_side(tensors):
+    """Experts as Qwen3.5's checkpoints have them: all of a layer in two tensors."""
+    joined = {}
+    for key in [k for k in tensors if ".mlp.experts." in k and ".0.gate_proj" in k.split("experts")[1]]:
+        stem = key.split("experts.")[0] + "experts."
+        count = sum(k.startswith(stem) and k.endswith("gate_proj.weight") for k in tensors)
+        take = lambda part: torch.stack([tensors.pop(f"{stem}{e}.{part}.weight") for e in range(count)])
+        joined[stem + "gate_up_proj"] = torch.cat([take("gate_proj"), take("up_proj")], 1)
+        joined[stem + "down_proj"] = take("down_proj")
+    return tensors | joined
+
+
+def drafting_layer(config):
+    """A random layer that drafts, as checkpoints of Qwen3-Next and Qwen3.5 have it."""
+    h, d = config.hidden_size, config.head_dim
+    q, kv = config.num_attention_heads * d, config.num_key_value_heads * d
+    block = {"self_attn.q_proj": (2 * q, h), "self_attn.k_proj": (kv, h), "self_attn.v_proj": (kv, h),
+             "self_attn.o_proj": (h, q), "self_attn.q_norm": (d,), "self_attn.k_norm": (d,), "input_layernorm": (h,),
+             "post_attention_layernorm": (h,)}
+    experts = getattr(config, "num_experts", 0)
+    parts = {"mlp.": config.intermediate_size} if experts == 0 else {
+        "mlp.shared_expert.": config.shared_expert_intermediate_size,
+        **{f"mlp.experts.{e}.": config.moe_intermediate_size for e in range(experts)}}
+    for part, width in parts.items():
+        block |= {part + "gate_proj": (width, h), part + "up_proj": (width, h), part + "down_proj": (h, width)}
+    if experts:
+        block |= {"mlp.gate": (experts, h), "mlp.shared_expert_gate": (1, h)}
+    shapes = {"mtp.fc": (h, 2 * h), "mtp.pre_fc_norm_embedding": (h,), "mtp.pre_fc_norm_hidden": (h,), "mtp.norm": (h,),
+              **{f"mtp.layers.0.{part}": shape for part, shape in block.items()}}
+    return {f"{part}.weight": torch.randn(shape) * (0.2 if "norm" in part else 1.3 / shape[-1] ** 0.5)
+            for part, shape in shapes.items()}
+
+
 def make(name, config, seed):
     torch.manual_seed(seed)
     whole = config
@@ -211,7 +283,10 @@ def make(name, config, seed):
     with torch.no_grad():
         for key, p in model.named_parameters():
             if "norm" in key:
-                p.copy_((0 if name.startswith("gemma") else 1) + 0.2 * torch.randn_like(p))
+                offset = name.startswith("gemma") or name.startswith("qwen3_next") or name.startswith("qwen3_5")
+                p.copy_((0 if offset and "linear_attn" not in key else 1) + 0.2 * torch.randn_like(p))
+            elif key.endswith("A_log"):  # states that forget between much and little of themselves
+                p.copy_(torch.empty_like(p).uniform_(-4, -0.3))
             elif key.endswith("bias") or key.endswith("sinks"):
                 p.copy_(0.3 * torch.randn_like(p))
             else:  # large enough that attention and activations are far from linear
@@ -230,14 +305,21 @@ def make(name, config, seed):
     folder = HERE / name
     folder.mkdir(parents=True, exist_ok=True)
     tied = config.tie_word_embeddings
-    tensors = {k: (v if v.dtype == torch.uint8 else v.bfloat16()).contiguous()
-               for k, v in published(name, model, packed).items()
+    tensors = published(name, model, packed)
+    if name in DRAFTING:
+        tensors |= drafting_layer(config)
+    if name == "qwen3_5_moe":
+        tensors = side_by_side(tensors)
+    tensors = {k: (v if v.dtype == torch.uint8 else v.bfloat16()).contiguous() for k, v in tensors.items()
                if "inv_freq" not in k and not (tied and k == "lm_head.weight")}
     save_file(tensors, folder / "model.safetensors")
     fields = {k: v for k, v in json.loads(config.to_json_string(use_diff=False)).items() if k not in NOISE}
-    newer = ("layer_types",) if name in NEWER and (windowed or name.startswith("lfm2")) else ("max_window_layers",)
+    hybrid = name.startswith("lfm2") or hasattr(config, "linear_num_key_heads")
+    newer = ("layer_types",) if name in NEWER and (windowed or hybrid) else ("max_window_layers",)
     fields = {k: fields[k] for k in (*KEPT, *newer) if k in fields}
     fields["architectures"] = [type(model).__name__]
+    if name in DRAFTING and config.model_type != "qwen3_next":
+        fields["mtp_num_hidden_layers"] = 1
     if packed:
         fields["quantization_config"] = {"quant_method": "mxfp4"}
     if name not in NEWER:

@@ -13,8 +13,9 @@
 namespace augur::testing_support {
 
 /// A folder with a model of this configuration, whatever its family, with the vocabulary of stories260k. Its
-/// weights are random.
-inline void write_random_folder(const std::filesystem::path& folder, const nlohmann::json& config) {
+/// weights are random, and so are `more` tensors.
+inline void write_random_folder(const std::filesystem::path& folder, const nlohmann::json& config,
+                                const std::vector<SafetensorsWriter::Entry>& more = {}) {
   class Noted final : public WeightSource {
    public:
     RowReader open(const std::string& name, const Shape& shape) override {
@@ -30,6 +31,7 @@ inline void write_random_folder(const std::filesystem::path& folder, const nlohm
   std::ofstream(folder / "config.json") << config;
   Noted noted;
   packed_weight_bytes(ModelConfig::from_json(config, "config.json"), {}, noted);
+  noted.entries.insert(noted.entries.end(), more.begin(), more.end());
   write_random_tensors(folder / "model.safetensors", noted.entries);
 }
 

@@ -91,6 +91,30 @@ constexpr std::array<NamePair, 16> kLfm2 = {{
     {"ffn_down_exps", "feed_forward.experts.w2"},
 }};
 
+constexpr std::array<NamePair, 21> kDelta = {{
+    {"post_attention_norm", "post_attention_layernorm"},
+    {"attn_qkv", "linear_attn.in_proj_qkv"},
+    {"attn_gate", "linear_attn.in_proj_z"},
+    {"ssm_beta", "linear_attn.in_proj_b"},
+    {"ssm_alpha", "linear_attn.in_proj_a"},
+    {"ssm_in", "linear_attn.in_proj_qkvz"},  // of older files
+    {"ssm_ba", "linear_attn.in_proj_ba"},
+    {"ssm_conv1d", "linear_attn.conv1d"},
+    {"ssm_a", "linear_attn.A"},  // neither with a suffix
+    {"ssm_dt", "linear_attn.dt_bias"},
+    {"ssm_norm", "linear_attn.norm"},
+    {"ssm_out", "linear_attn.out_proj"},
+    {"ffn_gate_inp", "mlp.gate"},
+    {"ffn_gate_exps", "mlp.experts.gate_proj"},
+    {"ffn_up_exps", "mlp.experts.up_proj"},
+    {"ffn_gate_up_exps", "mlp.experts.gate_up_proj"},
+    {"ffn_down_exps", "mlp.experts.down_proj"},
+    {"ffn_gate_inp_shexp", "mlp.shared_expert_gate"},
+    {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
+    {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
+    {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
+}};
+
 constexpr std::array kArchitectures = {
     GgufArchitecture{.name = "llama",
                      .model_type = "llama",
@@ -254,6 +278,33 @@ constexpr std::array kArchitectures = {
                      .normalised_experts = true,
                      .conv = true,
                      .names = kLfm2},
+    GgufArchitecture{.name = "qwen3next",
+                     .model_type = "qwen3_next",
+                     .model_class = "Qwen3NextForCausalLM",
+                     .norm_offset = 1.0f,
+                     .experts = true,
+                     .normalised_experts = true,
+                     .rotary_share = true,
+                     .delta = true,
+                     .names = kDelta},
+    GgufArchitecture{.name = "qwen35",
+                     .model_type = "qwen3_5_text",
+                     .model_class = "Qwen3_5ForCausalLM",
+                     .norm_offset = 1.0f,
+                     .rotary_share = true,
+                     .delta = true,
+                     .delta_interleaved = true,
+                     .names = kDelta},
+    GgufArchitecture{.name = "qwen35moe",
+                     .model_type = "qwen3_5_moe_text",
+                     .model_class = "Qwen3_5MoeForCausalLM",
+                     .norm_offset = 1.0f,
+                     .experts = true,
+                     .normalised_experts = true,
+                     .rotary_share = true,
+                     .delta = true,
+                     .delta_interleaved = true,
+                     .names = kDelta},
 };
 
 }  // namespace

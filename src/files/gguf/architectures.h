@@ -12,7 +12,7 @@ struct GgufArchitecture {
   std::string_view model_class;  ///< config.json's `architectures`
   std::string_view activation = "silu";
   bool interleaved = false;     ///< the rotary halves of each q and k head are interleaved
-  float norm_offset = 0.0f;     ///< is added to the weights of all norms
+  float norm_offset = 0.0f;     ///< is added to the weights of all norms, but to those of delta rules
   bool windows = false;         ///< a sliding window is read from its metadata
   bool windows_opt_in = false;  ///< `use_sliding_window` says that there is one
   bool windows_stated = false;  ///< a file that does not name one has none, whatever the family's default
@@ -33,6 +33,8 @@ struct GgufArchitecture {
   bool layer_thetas = false;     ///< attention.rope_pattern says which layers rotate
   bool query_growth = false;     ///< reads `llama_4_scaling_beta` from attention.temperature_scale
   bool conv = false;             ///< layers without keys and values are short convolutions
+  bool delta = false;            ///< recurrent layers are gated delta rules, and layers that draft come last
+  bool delta_interleaved = false;  ///< their value heads are ordered by DeltaSpec::interleaved
   /// Layer names, GGUF's and Hugging Face's, where they differ from the usual ones.
   std::span<const std::pair<std::string_view, std::string_view>> names = {};
 };
@@ -43,6 +45,17 @@ struct GgufTraits {
   bool window = false;        ///< "llama" Mistral, "olmo2" OLMo 3,
   bool query_growth = false;  ///< and "mistral3" Ministral 3, otherwise Mistral
 };
+
+/// Whether a tensor is a short convolution's: [channels, taps], where Hugging Face has [channels, 1, taps].
+constexpr bool are_gguf_taps(std::string_view name) {
+  return name.ends_with(".shortconv.conv.weight") || name.ends_with(".ssm_conv1d.weight");
+}
+
+/// What is added to a tensor's values.
+constexpr float gguf_offset(const GgufArchitecture& architecture, std::string_view gguf_name) {
+  const bool added = gguf_name.ends_with("norm.weight") && !gguf_name.ends_with(".ssm_norm.weight");
+  return added ? architecture.norm_offset : 0.0f;
+}
 
 std::span<const GgufArchitecture> gguf_architectures();
 /// By general.architecture. nullptr for one whose models this project does not run.

@@ -243,6 +243,35 @@ void add_convolutions(const GgufFile& file, const Keys& keys, Json& config) {
   config["block_auto_adjust_ff_dim"] = false;
 }
 
+void add_delta_rules(const GgufFile& file, const GgufArchitecture& known, const Keys& keys, Json& config) {
+  const std::int64_t heads = keys.size("ssm.time_step_rank");
+  const std::int64_t values = keys.size("ssm.inner_size");
+  if (values % heads != 0) {
+    throw Error("{}: {}: expected a multiple of {} {}, found {}", file.name(), keys.full("ssm.inner_size"),
+                keys.full("ssm.time_step_rank"), heads, values);
+  }
+  config["linear_num_key_heads"] = keys.size("ssm.group_count");
+  config["linear_num_value_heads"] = heads;
+  config["linear_key_head_dim"] = keys.size("ssm.state_size");
+  config["linear_value_head_dim"] = values / heads;
+  config["linear_conv_kernel_dim"] = keys.size("ssm.conv_kernel");
+  if (known.delta_interleaved) config["linear_value_heads_interleaved"] = true;
+  const std::string name = keys.full("attention.recurrent_layers");
+  const auto recurrent = file.find_ints(name);
+  if (!recurrent) {
+    config["full_attention_interval"] = keys.find_size("full_attention_interval").value_or(4);
+    return;
+  }
+  const std::int64_t blocks = keys.size("block_count");
+  if (std::ssize(*recurrent) != blocks)
+    throw Error("{}: {}: expected a list of {}, found {}", file.name(), name, blocks, recurrent->size());
+  Json types = Json::array();
+  for (std::int64_t i = 0; i < gguf_layers(file); ++i) {
+    types.push_back((*recurrent)[static_cast<std::size_t>(i)] != 0 ? "linear_attention" : "full_attention");
+  }
+  config["layer_types"] = types;
+}
+
 /// Which layers rotate, all by one base; a file need not say it.
 void add_rotating_layers(const GgufFile& file, const Keys& keys, Json& config) {
   const auto pattern = file.find_ints(keys.full("attention.rope_pattern"));
@@ -283,8 +312,10 @@ void add_scales(const GgufArchitecture& known, const Keys& keys, std::int64_t hi
   config["query_pre_attn_scalar"] = largest ? Json(hidden / heads) : config["head_dim"];
 }
 
-/// What the other architectures of llama.cpp's are for: positions of images, layers that draft.
-void refuse_extensions(const GgufFile& file, const Keys& keys) {
+/// What the other architectures of llama.cpp's are for: positions of images, layers that draft. Those with
+/// delta rules have both; of texts' tokens all positions are the same.
+void refuse_extensions(const GgufFile& file, const GgufArchitecture& known, const Keys& keys) {
+  if (known.delta) return;
   const std::string sections = keys.full("rope.dimension_sections");
   for (const std::int64_t dims : file.find_ints(sections).value_or(std::vector<std::int64_t>())) {
     if (dims != 0)
@@ -339,6 +370,17 @@ const GgufArchitecture* gguf_architecture_of(const GgufFile& file) {
              .query_growth = file.find_float(name + ".attention.temperature_scale").value_or(0) != 0});
 }
 
+std::int64_t gguf_layers(const GgufFile& file) {
+  const Keys keys(file);
+  const std::int64_t blocks = keys.size("block_count");
+  const std::int64_t drafting = keys.find_int("nextn_predict_layers").value_or(0);
+  if (drafting < 0 || drafting >= blocks) {
+    throw Error("{}: {}: expected less than {} {}, found {}", file.name(), keys.full("nextn_predict_layers"),
+                keys.full("block_count"), blocks, drafting);
+  }
+  return blocks - drafting;
+}
+
 double gguf_yarn_magnitude(double factor) {
   return 0.1 * elementary::log(factor) + 1;
 }
@@ -380,7 +422,7 @@ nlohmann::json gguf_config(const GgufFile& file) {
   add_special_ids(file, config);
   if (known == nullptr || file.tensor_infos().empty()) return config;
 
-  refuse_extensions(file, keys);
+  refuse_extensions(file, *known, keys);
   const std::int64_t hidden = keys.size("embedding_length");
   const std::int64_t heads = keys.size("attention.head_count");
   const std::int64_t head_dim = keys.find_size("attention.key_length").value_or(hidden / heads);
@@ -400,7 +442,7 @@ nlohmann::json gguf_config(const GgufFile& file) {
   const auto intermediate = keys.find_size("feed_forward_length");
   config["intermediate_size"] = intermediate || !known->experts ? keys.size("feed_forward_length")
                                                                 : keys.size("expert_feed_forward_length");
-  config["num_hidden_layers"] = keys.size("block_count");
+  config["num_hidden_layers"] = known->delta ? gguf_layers(file) : keys.size("block_count");
   config["num_attention_heads"] = heads;
   if (known->conv) {
     add_convolutions(file, keys, config);
@@ -411,6 +453,7 @@ nlohmann::json gguf_config(const GgufFile& file) {
   if (rotated != head_dim || known->rotary_share) {
     config["partial_rotary_factor"] = static_cast<double>(rotated) / static_cast<double>(head_dim);
   }
+  if (known->delta) add_delta_rules(file, *known, keys, config);
   config[known->conv ? "norm_eps" : "rms_norm_eps"] = keys.number("attention.layer_norm_rms_epsilon");
   const auto theta = keys.find_float("rope.freq_base");
   config["rope_theta"] = theta.value_or(known->theta);
@@ -422,7 +465,8 @@ nlohmann::json gguf_config(const GgufFile& file) {
   const auto says = [&](std::string_view key, const char* bias) {
     config[std::string(key)] = file.find_tensor(bias) != nullptr;
   };
-  if (!known->qkv_bias_always && !known->conv) says(known->attention_bias, "blk.0.attn_q.bias");
+  if (!known->qkv_bias_always && !known->conv && !known->delta)
+    says(known->attention_bias, "blk.0.attn_q.bias");
   if (!known->output_bias.empty()) says(known->output_bias, "blk.0.attn_output.bias");
   if (known->mlp_bias) says("mlp_bias", "blk.0.ffn_up.bias");
   if (known->experts) add_experts(*known, keys, config);

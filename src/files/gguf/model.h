@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -15,10 +16,17 @@ namespace augur {
 /// What this project knows of a file's architecture; nullptr: nothing.
 const GgufArchitecture* gguf_architecture_of(const GgufFile& file);
 
-/// Hugging Face's name of a tensor of an architecture; other names are returned as they are.
-std::string hugging_face_name(const GgufArchitecture& architecture, std::string_view gguf_name);
+/// Layers of a file's model. block_count also counts those behind them that only draft. Error where these are
+/// all.
+std::int64_t gguf_layers(const GgufFile& file);
+
+/// Hugging Face's name of a tensor of an architecture; other names are returned as they are. `layers`: the
+/// model's, behind which are those that draft ("mtp."), where the architecture has such.
+std::string hugging_face_name(const GgufArchitecture& architecture, std::string_view gguf_name,
+                              std::int64_t layers = INT64_MAX);
 /// The reverse; empty for a name that GGUF has none for.
-std::string gguf_tensor_name(const GgufArchitecture& architecture, std::string_view hugging_face_name);
+std::string gguf_tensor_name(const GgufArchitecture& architecture, std::string_view hugging_face_name,
+                             std::int64_t layers = INT64_MAX);
 
 /// GGUF files of this architecture hold a draft head: its config.json as text under kHeadConfigKey, and its
 /// tensors under their own names. No other program reads them.

@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <optional>
 #include <utility>
 
+#include "base/error.h"
 #include "files/bare_tensors.h"
 #include "files/gguf/model.h"
 
@@ -32,6 +35,28 @@ constexpr std::array<NamePair, 11> kLayer = {{
     {"ffn_down", "mlp.down_proj"},
 }};
 
+/// Of layers that draft; their blocks have the usual names.
+constexpr std::array<NamePair, 6> kDrafting = {{
+    {"nextn.eh_proj", "fc"},
+    {"nextn.enorm", "pre_fc_norm_embedding"},
+    {"nextn.hnorm", "pre_fc_norm_hidden"},
+    {"nextn.shared_head_norm", "norm"},
+    {"nextn.embed_tokens", "embed_tokens"},
+    {"nextn.shared_head_head", "lm_head"},
+}};
+
+// The one tensor that has no suffix.
+constexpr std::string_view kDecay = ".ssm_a";
+constexpr std::string_view kBareDecay = ".linear_attn.A";
+
+std::optional<std::int64_t> number_in(std::string_view text) {
+  constexpr std::size_t kMostDigits = 9;
+  std::int64_t number = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return text.size() <= kMostDigits && text.front() != '-' ? std::optional(number) : std::nullopt;
+}
+
 std::string_view translate_back(std::span<const NamePair> table, std::string_view part) {
   for (const auto& [gguf, hugging_face] : table) {
     if (hugging_face == part) return gguf;
@@ -48,7 +73,13 @@ std::string_view translate(std::span<const NamePair> table, std::string_view par
 
 }  // namespace
 
-std::string hugging_face_name(const GgufArchitecture& architecture, std::string_view gguf_name) {
+std::string hugging_face_name(const GgufArchitecture& architecture, std::string_view gguf_name,
+                              std::int64_t layers) {
+  if (gguf_name.ends_with(kDecay)) {
+    std::string name = hugging_face_name(architecture, std::string(gguf_name).append("."), layers);
+    name.pop_back();
+    return name;
+  }
   const auto dot = gguf_name.rfind('.');  // ".weight" or ".bias"
   if (dot == std::string_view::npos) return std::string(gguf_name);
   const auto stem = gguf_name.substr(0, dot);
@@ -57,21 +88,32 @@ std::string hugging_face_name(const GgufArchitecture& architecture, std::string_
   if (!stem.starts_with("blk.")) return std::string(gguf_name);
   const auto rest = stem.substr(4);
   const auto layer = rest.substr(0, rest.find('.'));
-  const bool is_number =
-      !layer.empty() && std::all_of(layer.begin(), layer.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (!is_number || layer.size() == rest.size()) return std::string(gguf_name);
+  const std::optional<std::int64_t> number = number_in(layer);
+  if (!number || layer.size() == rest.size()) return std::string(gguf_name);
   const auto part = rest.substr(layer.size() + 1);
   auto found = translate(architecture.names, part);
   if (found.empty()) found = translate(kLayer, part);
+  if (architecture.delta && *number >= layers) {
+    const auto own = translate(kDrafting, part);
+    if (!own.empty() && *number == layers) return std::string("mtp.").append(own).append(suffix);
+    return fmt::format("mtp.layers.{}.{}{}", *number - layers, found.empty() ? part : found, suffix);
+  }
   if (found.empty()) return std::string(gguf_name);
   return std::string("model.layers.").append(layer).append(".").append(found).append(suffix);
 }
 
-std::string gguf_tensor_name(const GgufArchitecture& architecture, std::string_view name) {
+std::string gguf_tensor_name(const GgufArchitecture& architecture, std::string_view name,
+                             std::int64_t layers) {
   constexpr std::string_view kLayers = "model.layers.";
+  constexpr std::string_view kDraftingLayers = "mtp.layers.";
+  if (name.ends_with(kBareDecay)) {
+    std::string found = gguf_tensor_name(architecture, std::string(name).append("."), layers);
+    if (!found.empty()) found.pop_back();
+    return found;
+  }
   for (const BareTensor& bare : kBareTensors) {
     if (name.ends_with(bare.name))
-      return gguf_tensor_name(architecture, std::string(name).append(bare.suffix));
+      return gguf_tensor_name(architecture, std::string(name).append(bare.suffix), layers);
   }
   const auto dot = name.rfind('.');
   if (dot == std::string_view::npos) return {};
@@ -80,15 +122,21 @@ std::string gguf_tensor_name(const GgufArchitecture& architecture, std::string_v
   if (const auto found = translate_back(kGlobal, stem); !found.empty()) {
     return std::string(found).append(suffix);
   }
-  if (!stem.starts_with(kLayers)) return {};
-  const auto rest = stem.substr(kLayers.size());
+  const bool drafts = architecture.delta && stem.starts_with("mtp.");
+  if (drafts && !stem.starts_with(kDraftingLayers)) {
+    const auto found = translate_back(kDrafting, stem.substr(4));
+    return found.empty() ? std::string() : fmt::format("blk.{}.{}{}", layers, found, suffix);
+  }
+  if (!drafts && !stem.starts_with(kLayers)) return {};
+  const auto rest = stem.substr(drafts ? kDraftingLayers.size() : kLayers.size());
   const auto layer = rest.substr(0, rest.find('.'));
-  if (layer.size() == rest.size()) return {};
+  const std::optional<std::int64_t> number = number_in(layer);
+  if (!number || layer.size() == rest.size()) return {};
   const auto part = rest.substr(layer.size() + 1);
   auto found = translate_back(architecture.names, part);
   if (found.empty()) found = translate_back(kLayer, part);
   if (found.empty()) return {};
-  return std::string("blk.").append(layer).append(".").append(found).append(suffix);
+  return fmt::format("blk.{}.{}{}", drafts ? layers + *number : *number, found, suffix);
 }
 
 }  // namespace augur

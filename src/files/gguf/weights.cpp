@@ -15,14 +15,17 @@ class GgufStore final : public WeightStore {
     description_ = file_->name();
     check_architecture();
     const GgufArchitecture* architecture = gguf_architecture_of(*file_);  // null: a head
+    const std::int64_t layers =
+        architecture != nullptr && architecture->delta ? gguf_layers(*file_) : INT64_MAX;
     for (const auto& info : file_->tensor_infos()) {
       if (is_rope_factors(info.name)) continue;
       StoredTensor tensor = file_->tensor(info);
       if (architecture != nullptr) {
-        tensor.name = hugging_face_name(*architecture, info.name);
+        tensor.name = hugging_face_name(*architecture, info.name, layers);
         if (architecture->interleaved) mark_interleaved(info.name, tensor);
-        if (info.name.ends_with("norm.weight")) tensor.offset = architecture->norm_offset;
-        if (info.name.ends_with(".shortconv.conv.weight")) tensor.shape.insert(tensor.shape.end() - 1, 1);
+        tensor.offset = gguf_offset(*architecture, info.name);
+        if (are_gguf_taps(info.name) && tensor.shape.size() == 2)
+          tensor.shape.insert(tensor.shape.end() - 1, 1);
       }
       const std::string key = tensor.name;
       if (!tensors_.emplace(key, std::move(tensor)).second) {

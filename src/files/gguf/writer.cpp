@@ -92,6 +92,12 @@ void GgufMetadata::set(const std::string& key, std::span<const std::int32_t> val
   entries_[key] = numbers(GgufType::I32, values);
 }
 
+void GgufMetadata::set(const std::string& key, const std::vector<bool>& values) {
+  std::string out = array_of(GgufType::Bool, values.size());
+  for (const bool value : values) put(out, static_cast<std::uint8_t>(value));
+  entries_[key] = std::move(out);
+}
+
 void GgufMetadata::copy(const std::string& key, const GgufValue& value) {
   const std::string_view bytes(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size());
   if (value.type == GgufType::String) return set(key, bytes);

@@ -25,6 +25,7 @@ class GgufMetadata {
   void set(const std::string& key, std::span<const std::string> texts);
   void set(const std::string& key, std::span<const float> values);
   void set(const std::string& key, std::span<const std::int32_t> values);
+  void set(const std::string& key, const std::vector<bool>& values);
   /// As another file has it.
   void copy(const std::string& key, const GgufValue& value);
 

@@ -71,6 +71,37 @@ TEST(GgufNames, AreHuggingFaces) {
   }
 }
 
+TEST(GgufNames, LayersThatDraftComeBehindTheModels) {
+  const GgufArchitecture& qwen = *find_gguf_architecture("qwen35");
+  const std::pair<const char*, const char*> names[] = {
+      {"blk.3.attn_qkv.weight", "model.layers.3.linear_attn.in_proj_qkv.weight"},
+      {"blk.3.ssm_a", "model.layers.3.linear_attn.A"},
+      {"blk.3.ssm_conv1d.weight", "model.layers.3.linear_attn.conv1d.weight"},
+      {"blk.3.post_attention_norm.weight", "model.layers.3.post_attention_layernorm.weight"},
+      {"blk.4.attn_q.weight", "mtp.layers.0.self_attn.q_proj.weight"},
+      {"blk.4.nextn.eh_proj.weight", "mtp.fc.weight"},
+      {"blk.4.nextn.enorm.weight", "mtp.pre_fc_norm_embedding.weight"},
+      {"blk.4.nextn.hnorm.weight", "mtp.pre_fc_norm_hidden.weight"},
+      {"blk.4.nextn.shared_head_norm.weight", "mtp.norm.weight"},
+      {"blk.5.ffn_up.weight", "mtp.layers.1.mlp.up_proj.weight"}};
+  for (const auto& [gguf, hugging_face] : names) {
+    EXPECT_EQ(hugging_face_name(qwen, gguf, 4), hugging_face);
+    EXPECT_EQ(gguf_tensor_name(qwen, hugging_face, 4), gguf);
+  }
+  // Hugging Face's for rows whose name has a suffix in GGUF only.
+  EXPECT_EQ(gguf_tensor_name(qwen, "model.layers.3.linear_attn.dt_bias", 4), "blk.3.ssm_dt.bias");
+  EXPECT_EQ(hugging_face_name(qwen, "blk.3.ssm_dt.bias", 4), "model.layers.3.linear_attn.dt_bias.bias");
+  EXPECT_EQ(hugging_face_name(qwen, "blk.4.unheard_of.weight", 4), "mtp.layers.0.unheard_of.weight");
+  for (const char* other : {"blk.-1.attn_q.weight", "blk.99999999999999999999.attn_q.weight", "blk..ssm_a",
+                            ".ssm_a", "ssm_a", "blk.3.ssm_a.weight.x"}) {
+    EXPECT_EQ(hugging_face_name(qwen, other, 4), other);
+  }
+  for (const char* none :
+       {"mtp.", "mtp.unheard_of.weight", "mtp.layers.x.mlp.up_proj.weight", "mtp.layers.0"})
+    EXPECT_EQ(gguf_tensor_name(qwen, none, 4), "");
+  EXPECT_EQ(gguf_tensor_name(*find_gguf_architecture("qwen3"), "mtp.fc.weight", 4), "");
+}
+
 TEST(GgufWeights, UndoesTheRowOrderOfLlama) {
   // Head 0 holds rows 0-3 in Hugging Face's order; llama.cpp stores them as 0, 2, 1, 3.
   const std::vector<float> stored = {0, 0, 2, 2, 1, 1, 3, 3, 4, 4, 6, 6, 5, 5, 7, 7};

@@ -38,6 +38,8 @@ TEST(TextPart, HasTheDefaultsOfTheWholesClass) {
   EXPECT_EQ(gemma["vocab_size"], 262208);
   const Json mistral =
       text_part({{"model_type", "mistral3"}, {"text_config", Json::object()}}, "config.json");
+  EXPECT_EQ(text_part({{"model_type", "qwen3_5_moe"}, {"text_config", Json::object()}}, "config.json"),
+            (Json{{"model_type", "qwen3_5_moe_text"}, {"architectures", {"Qwen3_5MoeForCausalLM"}}}));
   EXPECT_EQ(mistral["model_type"], "mistral");
   EXPECT_FALSE(mistral.contains("num_attention_heads"));
 }
@@ -104,6 +106,10 @@ TEST_F(WholeFolder, HasTheTextModelsTensorsUnderTheirOwnNames) {
                            "model.language_model.layers.0.mlp.up_proj.weight",
                            "model.multi_modal_projector.norm.weight", "model.vision_tower.ln_pre.weight"})),
             expected);
+  EXPECT_EQ(
+      names_of(open({"lm_head.weight", "model.language_model.embed_tokens.weight",
+                     "model.language_model.layers.0.mlp.up_proj.weight", "model.visual.pos_embed.weight"})),
+      expected);
 }
 
 TEST_F(WholeFolder, UnknownTensorsStayAndAreLeftOver) {

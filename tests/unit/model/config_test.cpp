@@ -190,6 +190,114 @@ TEST(ModelConfig, ErrorsInShortConvolutions) {
   EXPECT_THAT(failure(with(llama(), "layer_types", {"conv", "full_attention"})), HasSubstr("layer_types"));
 }
 
+json qwen35() {
+  return {{"model_type", "qwen3_5_text"}, {"hidden_size", 64},         {"intermediate_size", 128},
+          {"num_hidden_layers", 8},       {"num_attention_heads", 16}, {"vocab_size", 300}};
+}
+
+TEST(ModelConfig, DeltaRules) {
+  const ModelConfig defaults = parse(qwen35());
+  EXPECT_EQ(defaults.family, "qwen3_5_text");
+  EXPECT_EQ(defaults.delta(),
+            (DeltaSpec{.key_heads = 16, .value_heads = 32, .key_dim = 128, .value_dim = 128, .taps = 4}));
+  EXPECT_EQ(defaults.conv(), ShortConvSpec());
+  EXPECT_EQ(defaults.norm_offset, 1.0f);
+  EXPECT_EQ(defaults.kv_heads, 4);
+  EXPECT_EQ(defaults.head_dim, 256);
+  EXPECT_EQ(defaults.rope().dims, 64);
+  EXPECT_EQ(defaults.first_attention(), 3);
+  EXPECT_EQ(defaults.attention_layers(), 2);
+  const LayerSpec& rule = defaults.layer(0);
+  EXPECT_FALSE(rule.attends() || rule.gated);
+  EXPECT_TRUE(rule.rope.none);
+  EXPECT_EQ(rule.qk_norm, QkNorm::None);
+  const LayerSpec& attention = defaults.layer(7);
+  EXPECT_TRUE(attention.gated);
+  EXPECT_EQ(attention.qk_norm, QkNorm::PerHead);
+  EXPECT_EQ(attention.delta, DeltaSpec());
+
+  json config = qwen35();
+  config.update({{"model_type", "qwen3_5"},
+                 {"linear_num_key_heads", 3},
+                 {"linear_num_value_heads", 9},
+                 {"linear_key_head_dim", 6},
+                 {"linear_value_head_dim", 10},
+                 {"linear_conv_kernel_dim", 2},
+                 {"linear_value_heads_interleaved", true},
+                 {"attn_output_gate", false},
+                 {"output_gate_type", "swish"},
+                 {"mamba_ssm_dtype", "float32"},
+                 {"mtp_num_hidden_layers", 1},
+                 {"mtp_use_dedicated_embeddings", false},
+                 {"num_hidden_layers", 2},
+                 {"layer_types", {"full_attention", "linear_attention"}},
+                 {"rope_parameters",
+                  {{"rope_type", "default"},
+                   {"rope_theta", 1e7},
+                   {"partial_rotary_factor", 0.5},
+                   {"mrope_section", {11, 11, 10}},
+                   {"mrope_interleaved", true}}}});
+  const ModelConfig other = parse(config);
+  EXPECT_EQ(other.family, "qwen3_5_text");
+  const DeltaSpec delta = other.delta();
+  EXPECT_EQ(
+      delta,
+      (DeltaSpec{
+          .key_heads = 3, .value_heads = 9, .key_dim = 6, .value_dim = 10, .taps = 2, .interleaved = true}));
+  EXPECT_EQ(delta.channels(), 3 * 6 * 2 + 9 * 10);
+  EXPECT_EQ(delta.key_head(5), 2);
+  EXPECT_EQ(other.first_attention(), 0);
+  EXPECT_FALSE(other.layer(0).gated);
+  EXPECT_EQ(other.rope().dims, 128);
+  EXPECT_EQ(other.rope().theta, 1e7);
+  EXPECT_EQ(parse(with(qwen35(), "full_attention_interval", 2)).attention_layers(), 4);
+}
+
+TEST(ModelConfig, DeltaRulesWithExperts) {
+  json config = with(qwen35(), "model_type", "qwen3_5_moe_text");
+  config.erase("intermediate_size");
+  config.update({{"num_experts", 8},
+                 {"num_experts_per_tok", 2},
+                 {"moe_intermediate_size", 24},
+                 {"shared_expert_intermediate_size", 40}});
+  const ExpertSpec experts = {.count = 8, .active = 2, .width = 24, .normalise = true, .shared = 40};
+  for (const int layer : {0, 3}) EXPECT_EQ(parse(config).layer(layer).experts, experts) << layer;
+  EXPECT_THAT(failure(with(config, "norm_topk_prob", false)), HasSubstr("norm_topk_prob"));
+  EXPECT_THAT(failure(with(config, "mlp_only_layers", {1})), HasSubstr("mlp_only_layers"));
+  EXPECT_THAT(failure(with(config, "decoder_sparse_step", 2)), HasSubstr("decoder_sparse_step"));
+  EXPECT_THAT(failure(with(config, "moe_intermediate_size", 0)), HasSubstr("moe_intermediate_size"));
+
+  json next = with(with(config, "model_type", "qwen3_next"), "intermediate_size", 72);
+  EXPECT_EQ(parse(next).layer(0).experts, experts);
+  EXPECT_EQ(parse(with(next, "mlp_only_layers", {1})).layer(1).experts, ExpertSpec());
+  EXPECT_FALSE(parse(with(next, "norm_topk_prob", false)).layer(0).experts.normalise);
+}
+
+TEST(ModelConfig, ErrorsInDeltaRules) {
+  const auto refused = [](const char* key, const json& value, const char* why) {
+    EXPECT_THAT(failure(with(qwen35(), key, value)), testing::AllOf(HasSubstr(key), HasSubstr(why))) << value;
+  };
+  refused("linear_num_value_heads", 24, "24 is no multiple of linear_num_key_heads 16");
+  refused("linear_num_value_heads", 8, "8 is no multiple");
+  for (const char* key : {"linear_num_key_heads", "linear_num_value_heads", "linear_key_head_dim",
+                          "linear_value_head_dim", "linear_conv_kernel_dim"}) {
+    for (const json& value : {json(0), json(-1), json(1 << 20), json(1e30), json("4"), json(true)})
+      refused(key, value, "config.json");
+  }
+  refused("linear_conv_kernel_dim", 1, "linear_conv_kernel_dim");
+  refused("full_attention_interval", 9, "a layer with attention");
+  refused("full_attention_interval", 0, "full_attention_interval");
+  refused("layer_types", json::array({"linear_attention"}), "a list of 8");
+  refused("layer_types", json(std::vector<std::string>(8, "linear_attention")), "a layer with attention");
+  refused("layer_types", json(std::vector<std::string>(8, "mamba")), "mamba");
+  refused("layer_types", json(std::vector<std::string>(8, "sliding_attention")), "sliding_attention");
+  refused("output_gate_type", "sigmoid", "sigmoid");
+  refused("attention_bias", true, "not supported");
+  EXPECT_THAT(failure(with(llama(), "linear_num_value_heads", 32)), HasSubstr("linear_num_value_heads"));
+  EXPECT_THAT(failure(with(llama(), "layer_types", {"linear_attention", "full_attention"})),
+              HasSubstr("layer_types"));
+}
+
 TEST(ModelConfig, LayersWithoutRotation) {
   json config = with(with(llama(), "model_type", "smollm3"), "num_hidden_layers", 5);
   EXPECT_FALSE(parse(config).layer(2).rope.none);

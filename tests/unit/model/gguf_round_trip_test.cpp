@@ -64,11 +64,13 @@ class GgufRoundTrip : public testing::Test {
     ModelConfig expected = read(from);
     const bool window = std::any_of(expected.kinds.begin(), expected.kinds.end(),
                                     [](const LayerSpec& kind) { return kind.window > 0; });
-    expected.family = find_gguf_architecture(gguf_architecture(expected.family),
-                                             {.experts = expected.layer(0).experts.count > 0,
-                                              .window = window,
-                                              .query_growth = expected.layer(0).query_growth.beta > 0})
-                          ->model_type;
+    const GgufArchitecture& architecture = *find_gguf_architecture(
+        gguf_architecture(expected.family), {.experts = expected.layer(0).experts.count > 0,
+                                             .window = window,
+                                             .query_growth = expected.layer(0).query_growth.beta > 0});
+    expected.family = architecture.model_type;
+    for (LayerSpec& kind : expected.kinds)
+      kind.delta.interleaved = kind.delta.key_heads > 0 && architecture.delta_interleaved;
     EXPECT_EQ(read(gguf_of(from)), expected) << config;
   }
 
@@ -95,11 +97,12 @@ json model(std::string_view family) {
   if (experts != ExpertRule::None) {
     config.update({{"num_local_experts", 4},
                    {"num_experts_per_tok", 2},
-                   {"norm_topk_prob", !find_family(family)->shared_expert}});
+                   {"norm_topk_prob", !find_family(family)->shared_expert || find_family(family)->delta}});
     if (experts == ExpertRule::Qwen || experts == ExpertRule::Lfm2) config["moe_intermediate_size"] = 128;
     if (experts == ExpertRule::Lfm2) config["num_dense_layers"] = 1;
     if (find_family(family)->shared_expert) config["shared_expert_intermediate_size"] = 192;
   }
+  if (find_family(family)->delta) config["full_attention_interval"] = 2;
   if (find_family(family)->query_growth) config["rope_scaling"] = nullptr;
   if (find_family(family)->query_scalar > 0) config["query_pre_attn_scalar"] = 64;
   return config;
@@ -133,6 +136,13 @@ TEST_F(GgufRoundTrip, KeepsWhatEveryFamilySays) {
       expect_the_same(with(plain, "layer_types", json::array({"conv", "full_attention"})));
       expect_the_same(with(with(plain, "full_attn_idxs", json::array({0})), "conv_L_cache", 5));
     }
+    if (family.delta) {
+      expect_the_same(with(plain, "layer_types", json::array({"full_attention", "linear_attention"})));
+      expect_the_same(with(with(plain, "linear_num_key_heads", 4), "linear_num_value_heads", 12));
+      json sizes = with(with(plain, "linear_key_head_dim", 32), "linear_value_head_dim", 32);
+      expect_the_same(with(with(sizes, "linear_conv_kernel_dim", 2), "partial_rotary_factor", 0.5));
+      expect_the_same(with(with(plain, "num_hidden_layers", 8), "full_attention_interval", 4));
+    }
     if (family.window == WindowRule::Pattern) {
       json windowed = with(with(plain, "sliding_window", 1024), "sliding_window_pattern", 2);
       if (family.local_rotation) windowed["rope_local_base_freq"] = 777.0;
@@ -151,6 +161,18 @@ TEST_F(GgufRoundTrip, WhatGgufCannotSayOfExpertsIsRefused) {
   refused(with(model("qwen2_moe"), "norm_topk_prob", true), "norm_topk_prob");
   refused(with(model("qwen3_moe"), "mlp_only_layers", json::array({0})), "layers' experts differ");
   refused(with(model("qwen3_moe"), "mlp_only_layers", json::array({0, 1})), "no layer has experts");
+}
+
+TEST_F(GgufRoundTrip, WhatGgufCannotSayOfDeltaRulesIsRefused) {
+  for (const char* family : {"qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"}) {
+    const auto refused = [&](const char* key, const json& value) {
+      const Checkpoint from = folder(with(model(family), key, value));
+      EXPECT_THAT(testing_support::error_of([&] { gguf_of(from); }), testing::HasSubstr(key)) << family;
+    };
+    refused("attn_output_gate", false);
+    refused("linear_value_head_dim", 64);
+    refused("layer_types", json::array({"full_attention", "full_attention"}));
+  }
 }
 
 TEST_F(GgufRoundTrip, KeepsEveryScalingThatGgufKnows) {

@@ -1,0 +1,140 @@
+#include "model/delta_layout.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/elementary.h"
+#include "base/error.h"
+#include "files/gguf/model.h"
+#include "model/delta_pieces.h"
+#include "model/families.h"
+
+namespace augur {
+
+namespace {
+
+/// Number i of the result is base[order[i]]; an empty order changes nothing.
+std::vector<std::int64_t> composed(std::vector<std::int64_t> base, const std::vector<std::int64_t>& order) {
+  if (order.empty()) return base;
+  std::vector<std::int64_t> result;
+  result.reserve(order.size());
+  for (const std::int64_t at : order) result.push_back(base[static_cast<std::size_t>(at)]);
+  return result;
+}
+
+void add_rows(const MatrixPiece& piece, std::vector<std::int64_t>& rows) {
+  for (std::int64_t i = 0; i < piece.n; ++i) rows.push_back(piece.from.row(i, piece.n));
+}
+
+/// -exp of it, as the packer has it.
+std::vector<float> decay_of(const StoredTensor& tensor, const std::vector<std::int64_t>& order) {
+  const auto heads = static_cast<std::size_t>(tensor.shape[0]);
+  std::vector<float> stored(heads);
+  read_rows(tensor, 0, 1, stored.data());
+  std::vector<float> decay(heads);
+  for (std::size_t i = 0; i < heads; ++i) {
+    const float value = stored[order.empty() ? i : static_cast<std::size_t>(order[i])];
+    decay[i] = static_cast<float>(-elementary::exp(static_cast<double>(value)));
+  }
+  return decay;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> gguf_value_order(const GgufArchitecture& architecture, const DeltaSpec& delta,
+                                           std::int64_t first, std::int64_t width) {
+  const std::int64_t shared = delta.value_heads / delta.key_heads;
+  if (!architecture.delta_interleaved || delta.interleaved || shared == 1 || delta.key_heads == 1) return {};
+  std::vector<std::int64_t> order;
+  order.reserve(static_cast<std::size_t>(first + delta.value_heads * width));
+  for (std::int64_t i = 0; i < first; ++i) order.push_back(i);
+  for (std::int64_t head = 0; head < delta.value_heads; ++head) {
+    const std::int64_t from = head % delta.key_heads * shared + head / delta.key_heads;
+    for (std::int64_t i = 0; i < width; ++i) order.push_back(first + from * width + i);
+  }
+  return order;
+}
+
+bool lay_out_delta(const ModelConfig& config, const GgufArchitecture& architecture, const WeightStore& store,
+                   const StoredTensor& tensor, std::vector<GgufItem>& items) {
+  constexpr std::string_view kRule = "linear_attn.";
+  const std::size_t at = tensor.name.find(kRule);
+  if (!architecture.delta || at == std::string::npos) return false;
+  const Family& family = *find_family(config.family);
+  const TensorNames& names = family.names;
+  const DeltaSpec delta = config.delta();
+  const std::string prefix = tensor.name.substr(0, at);
+  const auto is = [&](std::string_view name, std::string_view suffix = ".weight") {
+    return std::string_view(tensor.name).substr(at) == fmt::format("{}{}", name, suffix);
+  };
+  const auto order = [&](std::int64_t first, std::int64_t width) {
+    return gguf_value_order(architecture, delta, first, width);
+  };
+  const auto add = [&](std::string_view hugging_face, const Shape& shape, std::vector<std::int64_t> rows) {
+    items.push_back({.name = gguf_tensor_name(architecture, fmt::format("{}{}", prefix, hugging_face)),
+                     .shape = shape,
+                     .tensors = {&tensor},
+                     .order = std::move(rows)});
+  };
+  const auto expect = [&](const Shape& shape) { store.require(tensor.name, shape); };
+  const std::int64_t hidden = config.hidden;
+  const std::int64_t heads = delta.value_heads;
+  if (is(names.delta_qkvz)) {
+    const std::vector<MatrixPiece> pieces =
+        delta_pieces(family, delta, prefix, StoredWeights(store, false)).qkvz;
+    expect({pieces[0].stored, hidden});
+    std::vector<std::int64_t> qkv;
+    std::vector<std::int64_t> z;
+    for (std::size_t i = 0; i < 3; ++i) add_rows(pieces[i], qkv);
+    add_rows(pieces[3], z);
+    add(fmt::format("{}.weight", names.delta_qkv), {delta.channels(), hidden},
+        composed(std::move(qkv), order(2 * delta.keys(), delta.value_dim)));
+    add(fmt::format("{}.weight", names.delta_z), {delta.values(), hidden},
+        composed(std::move(z), order(0, delta.value_dim)));
+  } else if (is(names.delta_qkv)) {
+    expect({delta.channels(), hidden});
+    add(tensor.name.substr(at), tensor.shape, order(2 * delta.keys(), delta.value_dim));
+  } else if (is(names.delta_z)) {
+    expect({delta.values(), hidden});
+    add(tensor.name.substr(at), tensor.shape, order(0, delta.value_dim));
+  } else if (is(names.delta_b) || is(names.delta_a)) {
+    expect({heads, hidden});
+    add(tensor.name.substr(at), tensor.shape, order(0, 1));
+  } else if (is(names.delta_taps)) {
+    expect({delta.channels(), 1, delta.taps});
+    add(tensor.name.substr(at), {delta.channels(), delta.taps}, order(2 * delta.keys(), delta.value_dim));
+  } else if (is(names.delta_log, "")) {
+    expect({heads});
+    items.push_back({.name = gguf_tensor_name(architecture, fmt::format("{}{}", prefix, names.delta_decay)),
+                     .shape = {heads},
+                     .values = decay_of(tensor, order(0, 1))});
+  } else if (is(names.delta_bias, "")) {
+    expect({heads});
+    add(tensor.name.substr(at), tensor.shape, order(0, 1));
+  } else if (is(names.delta_out)) {
+    expect({hidden, delta.values()});
+    add(tensor.name.substr(at), tensor.shape, {});
+    items.back().columns = order(0, delta.value_dim);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+std::int64_t drafting_layers(const WeightStore& store) {
+  constexpr std::string_view kLayers = "mtp.layers.";
+  std::int64_t layers = 0;
+  for (auto it = store.tensors().lower_bound(kLayers);
+       it != store.tensors().end() && it->first.starts_with(kLayers); ++it) {
+    const std::string_view rest = std::string_view(it->first).substr(kLayers.size());
+    constexpr std::int64_t kMost = 64;
+    std::int64_t number = -1;
+    std::from_chars(rest.data(), rest.data() + rest.size(), number);
+    if (number < 0 || number >= kMost)
+      throw Error("{}: tensor {}: expected a layer from 0 to {}", it->second.file, it->first, kMost - 1);
+    layers = std::max(layers, number + 1);
+  }
+  return layers;
+}
+
+}  // namespace augur

@@ -1,0 +1,427 @@
+// Gated delta rules' weights (Qwen3-Next, Qwen3.5): which row of which tensor becomes which of the engine's,
+// from folders and from GGUF files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "files/gguf/model.h"
+#include "model/model.h"
+#include "model/weights.h"
+#include "support/error_of.h"
+#include "support/quantised_models.h"
+#include "support/random_folder.h"
+
+namespace augur {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing_support::error_of;
+
+/// Two layers, a delta rule and attention: 2 key heads, 6 value heads, all of 8.
+json small(std::string_view family) {
+  json config = {{"model_type", family},
+                 {"hidden_size", 32},
+                 {"intermediate_size", 32},
+                 {"num_hidden_layers", 2},
+                 {"full_attention_interval", 2},
+                 {"num_attention_heads", 4},
+                 {"num_key_value_heads", 2},
+                 {"head_dim", 8},
+                 {"vocab_size", 512},
+                 {"max_position_embeddings", 64},
+                 {"linear_num_key_heads", 2},
+                 {"linear_num_value_heads", 6},
+                 {"linear_key_head_dim", 8},
+                 {"linear_value_head_dim", 8},
+                 {"linear_conv_kernel_dim", 3}};
+  if (family != "qwen3_5_text") {
+    config.update({{"num_experts", 3},
+                   {"num_experts_per_tok", 2},
+                   {"moe_intermediate_size", 32},
+                   {"shared_expert_intermediate_size", 64}});
+  }
+  return config;
+}
+
+/// A layer that drafts, and what goes with it.
+std::vector<SafetensorsWriter::Entry> drafting(bool experts) {
+  std::vector<SafetensorsWriter::Entry> entries;
+  const auto add = [&](const std::string& name, const Shape& shape) {
+    entries.push_back({.name = "mtp." + name + ".weight", .dtype = DType::F32, .shape = shape});
+  };
+  add("fc", {32, 64});
+  for (const char* norm : {"norm", "pre_fc_norm_embedding", "pre_fc_norm_hidden", "layers.0.input_layernorm",
+                           "layers.0.post_attention_layernorm"})
+    add(norm, {32});
+  add("layers.0.self_attn.q_proj", {64, 32});
+  add("layers.0.self_attn.o_proj", {32, 32});
+  add("layers.0.self_attn.q_norm", {8});
+  if (!experts) {
+    add("layers.0.mlp.up_proj", {32, 32});
+    return entries;
+  }
+  for (int e = 0; e < 3; ++e) add("layers.0.mlp.experts." + std::to_string(e) + ".down_proj", {32, 32});
+  return entries;
+}
+
+std::vector<float> row_of(const PackedMatrix& matrix, std::int64_t row) {
+  std::vector<float> values(static_cast<std::size_t>(matrix.padded_k()));
+  matrix.get_row(row, values.data());
+  values.resize(static_cast<std::size_t>(matrix.k()));
+  return values;
+}
+std::vector<float> row_of(const FusedMatrix& matrix, std::int64_t row) {
+  for (const PackedMatrix& part : matrix.matrices) {
+    if (row < part.n()) return row_of(part, row);
+    row -= part.n();
+  }
+  return {};
+}
+
+class DeltaWeights : public testing::Test {
+ protected:
+  void expect_the_same(const Checkpoint& folder, const Checkpoint& file);
+
+  void write(const json& config, const std::vector<SafetensorsWriter::Entry>& more = {}) {
+    testing_support::write_random_folder(folder_.path(), config, more);
+    checkpoint_ = Checkpoint::open(folder_.path());
+  }
+  static ModelConfig config_of(const Checkpoint& checkpoint) {
+    return ModelConfig::from_json(checkpoint.config(), checkpoint.path().string());
+  }
+  ModelWeights pack(const Checkpoint& checkpoint, WeightForm form = {.floats = DType::F32}) {
+    StoredWeights source(checkpoint.weights(), false);
+    source.pass_over_all("mtp.");
+    return pack_weights(pool_, config_of(checkpoint), form, source, {});
+  }
+  std::filesystem::path quantize(const Checkpoint& checkpoint, DType type, const char* name = "model.gguf") {
+    quantize_model(pool_, checkpoint, folder_.path() / name, {.type = type});
+    return folder_.path() / name;
+  }
+
+  /// Of a tensor of layer `layer`.
+  std::vector<float> stored(int layer, const std::string& name, std::int64_t row = 0) const {
+    const StoredTensor& tensor =
+        *checkpoint_.weights().find("model.layers." + std::to_string(layer) + "." + name);
+    std::int64_t length = 1;
+    for (std::size_t i = tensor.shape.size() < 2 ? 0 : 1; i < tensor.shape.size(); ++i)
+      length *= tensor.shape[i];
+    std::vector<float> values(static_cast<std::size_t>(length));
+    read_rows(tensor, row, 1, values.data());
+    return values;
+  }
+
+  testing_support::TemporaryFolder folder_;
+  ThreadPool pool_{2};
+  Checkpoint checkpoint_;
+};
+
+constexpr int kKeys = 2, kValues = 6, kShared = kValues / kKeys, kDim = 8, kTaps = 3;
+constexpr int kChannels = (2 * kKeys + kValues) * kDim;
+constexpr int kFirstA = 16;  // in the gates' matrix, whose halves are whole panels
+
+TEST_F(DeltaWeights, RowsThatLieApart) {
+  write(small("qwen3_5_text"));
+  const ModelWeights weights = pack(checkpoint_);
+  const FusedMatrix& qkv = weights.layers[0].qkv;
+  for (int i = 0; i < kChannels; ++i)
+    ASSERT_EQ(row_of(qkv, i), stored(0, "linear_attn.in_proj_qkv.weight", i)) << i;
+  for (int i = 0; i < kValues * kDim; ++i)
+    ASSERT_EQ(row_of(qkv, kChannels + i), stored(0, "linear_attn.in_proj_z.weight", i)) << i;
+  for (int i = 0; i < kValues; ++i) {
+    const PackedMatrix& gates = weights.layers[0].delta_gates;
+    ASSERT_EQ(row_of(gates, i), stored(0, "linear_attn.in_proj_b.weight", i)) << i;
+    ASSERT_EQ(row_of(gates, kFirstA + i), stored(0, "linear_attn.in_proj_a.weight", i)) << i;
+  }
+  for (int i = 0; i < 32; ++i)
+    ASSERT_EQ(row_of(weights.layers[0].o, i), stored(0, "linear_attn.out_proj.weight", i)) << i;
+}
+
+TEST_F(DeltaWeights, RowsThatLieByKeyHead) {
+  write(small("qwen3_next"));
+  const ModelWeights weights = pack(checkpoint_);
+  const FusedMatrix& qkv = weights.layers[0].qkv;
+  const PackedMatrix& gates = weights.layers[0].delta_gates;
+  const auto expect = [&](int row, const char* name, int from) {
+    EXPECT_EQ(row_of(qkv, row), stored(0, name, from)) << row << " from " << from;
+  };
+  constexpr int kGroup = 2 * kDim + 2 * kShared * kDim;
+  for (int k = 0; k < kKeys; ++k) {
+    for (int i = 0; i < kDim; ++i) {
+      expect(k * kDim + i, "linear_attn.in_proj_qkvz.weight", k * kGroup + i);
+      expect((kKeys + k) * kDim + i, "linear_attn.in_proj_qkvz.weight", k * kGroup + kDim + i);
+    }
+    for (int v = 0; v < kShared; ++v) {
+      const int head = k * kShared + v;
+      for (int i = 0; i < kDim; ++i) {
+        const int from = k * kGroup + 2 * kDim + v * kDim + i;
+        expect((2 * kKeys + head) * kDim + i, "linear_attn.in_proj_qkvz.weight", from);
+        expect(kChannels + head * kDim + i, "linear_attn.in_proj_qkvz.weight", from + kShared * kDim);
+      }
+      const int b = k * 2 * kShared + v;
+      EXPECT_EQ(row_of(gates, head), stored(0, "linear_attn.in_proj_ba.weight", b));
+      EXPECT_EQ(row_of(gates, kFirstA + head), stored(0, "linear_attn.in_proj_ba.weight", b + kShared));
+    }
+  }
+}
+
+TEST_F(DeltaWeights, AGateBehindEachHeadsQuery) {
+  for (const char* family : {"qwen3_next", "qwen3_5_text"}) {
+    write(small(family));
+    const ModelWeights weights = pack(checkpoint_);
+    const FusedMatrix& qkv = weights.layers[1].qkv;
+    for (int head = 0; head < 4; ++head) {
+      for (int i = 0; i < 8; ++i) {
+        ASSERT_EQ(row_of(qkv, head * 8 + i), stored(1, "self_attn.q_proj.weight", head * 16 + i));
+        ASSERT_EQ(row_of(qkv, 64 + head * 8 + i), stored(1, "self_attn.q_proj.weight", head * 16 + 8 + i));
+      }
+    }
+    for (int i = 0; i < 16; ++i) {
+      ASSERT_EQ(row_of(qkv, 32 + i), stored(1, "self_attn.k_proj.weight", i));
+      ASSERT_EQ(row_of(qkv, 48 + i), stored(1, "self_attn.v_proj.weight", i));
+    }
+    EXPECT_EQ(qkv.matrices.back().n(), 96);
+  }
+  json ungated = small("qwen3_5_text");
+  ungated["attn_output_gate"] = false;
+  write(ungated);
+  const ModelWeights weights = pack(checkpoint_);
+  EXPECT_EQ(weights.layers[1].qkv.matrices.back().n(), 64);
+  EXPECT_EQ(row_of(weights.layers[1].qkv, 9), stored(1, "self_attn.q_proj.weight", 9));
+}
+
+TEST_F(DeltaWeights, Vectors) {
+  write(small("qwen3_5_text"));
+  const ModelWeights weights = pack(checkpoint_);
+  const LayerWeights& layer = weights.layers[0];
+  ASSERT_EQ(layer.taps.size(), static_cast<std::size_t>(kTaps * kChannels));
+  for (int c = 0; c < kChannels; ++c) {
+    const std::vector<float> taps = stored(0, "linear_attn.conv1d.weight", c);
+    for (int t = 0; t < kTaps; ++t)
+      ASSERT_EQ(layer.taps[static_cast<std::size_t>(t * kChannels + c)], taps[static_cast<std::size_t>(t)]);
+  }
+  const std::vector<float> logarithms = stored(0, "linear_attn.A_log");
+  ASSERT_EQ(layer.delta_decay.size(), logarithms.size());
+  for (std::size_t i = 0; i < logarithms.size(); ++i)
+    EXPECT_FLOAT_EQ(layer.delta_decay[i], -std::exp(logarithms[i]));
+  EXPECT_EQ(layer.delta_bias, stored(0, "linear_attn.dt_bias"));
+  EXPECT_EQ(layer.delta_norm, stored(0, "linear_attn.norm.weight"));  // as it is, where others have 1 less
+  EXPECT_FLOAT_EQ(layer.attention_norm[3], 1 + stored(0, "input_layernorm.weight")[3]);
+  EXPECT_TRUE(layer.q_norm.empty() && layer.qkv_bias.empty() && layer.taps_bias.empty());
+}
+
+/// What decides how much of a state is kept and written is exact, whatever the others' form.
+TEST_F(DeltaWeights, GatesAreFloats) {
+  write(small("qwen3_5_text"));
+  const Checkpoint file = Checkpoint::open(quantize(checkpoint_, DType::Q8_0));
+  const ModelWeights weights = pack(file, {.floats = DType::BF16, .native = true});
+  ASSERT_EQ(weights.layers[0].qkv.matrices.size(), 1u);
+  EXPECT_EQ(weights.layers[0].qkv.matrices[0].type(), DType::Q8_0);
+  EXPECT_EQ(weights.layers[0].delta_gates.type(), DType::F32);
+}
+
+TEST_F(DeltaWeights, ErrorsNameTheTensor) {
+  write(small("qwen3_next"));
+  const auto failure = [&](const json& config) {
+    StoredWeights source(checkpoint_.weights(), false);
+    return error_of([&] {
+      pack_weights(pool_, ModelConfig::from_json(config, "config.json"), {.floats = DType::F32}, source, {});
+    });
+  };
+  EXPECT_THAT(failure(small("qwen3_next")), HasSubstr("no error")) << "the model itself";
+  const auto with = [](const char* key, int value) {
+    json config = small("qwen3_next");
+    config[key] = value;
+    return config;
+  };
+  EXPECT_THAT(failure(with("linear_num_value_heads", 4)), HasSubstr("linear_attn.in_proj_qkvz.weight: expected"));
+  EXPECT_THAT(failure(with("linear_conv_kernel_dim", 4)), HasSubstr("linear_attn.conv1d.weight: expected"));
+}
+
+/// Compares a file's weights with a folder's, which may have the value heads in another order.
+class SameWeights {
+ public:
+  SameWeights(const ModelConfig& folder, const ModelConfig& file)
+      : delta_(folder.delta()), moved_(file.delta().interleaved) {}
+
+  void expect(const LayerWeights& folder, const LayerWeights& file, const LayerSpec& spec) const {
+    expect_near(file.attention_norm, folder.attention_norm);
+    expect_near(file.mlp_norm, folder.mlp_norm);
+    expect_near(file.q_norm, folder.q_norm);
+    EXPECT_EQ(file.delta_norm, folder.delta_norm);
+    if (!spec.attends()) return expect_rule(folder, file);
+    for (const PackedMatrix& matrix : folder.qkv.matrices) {
+      for (int i = 0; i < matrix.n(); ++i) ASSERT_EQ(row_of(file.qkv, i), row_of(folder.qkv, i)) << i;
+    }
+  }
+
+ private:
+  static void expect_near(const std::vector<float>& a, const std::vector<float>& b) {
+    ASSERT_EQ(a.size(), b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-6) << i;
+  }
+  /// Of the file's value head j, the folder's.
+  int head(int j) const {
+    const int shared = delta_.value_heads / delta_.key_heads;
+    return moved_ ? j % delta_.key_heads * shared + j / delta_.key_heads : j;
+  }
+  int value(int i) const { return head(i / delta_.value_dim) * delta_.value_dim + i % delta_.value_dim; }
+
+  void expect_rule(const LayerWeights& folder, const LayerWeights& file) const {
+    const auto keys = static_cast<int>(2 * delta_.keys());
+    const auto channels = static_cast<int>(delta_.channels());
+    const auto values = static_cast<int>(delta_.values());
+    ASSERT_EQ(file.taps.size(), folder.taps.size());
+    for (int c = 0; c < channels; ++c) {
+      const int from = c < keys ? c : keys + value(c - keys);
+      ASSERT_EQ(row_of(file.qkv, c), row_of(folder.qkv, from)) << c;
+      for (int t = 0; t < delta_.taps; ++t)
+        ASSERT_EQ(file.taps.at(static_cast<std::size_t>(t * channels + c)),
+                  folder.taps.at(static_cast<std::size_t>(t * channels + from)));
+    }
+    for (int i = 0; i < values; ++i) {
+      ASSERT_EQ(row_of(file.qkv, channels + i), row_of(folder.qkv, channels + value(i))) << i;
+      for (int r = 0; r < folder.o.n(); ++r)
+        ASSERT_EQ(row_of(file.o, r).at(static_cast<std::size_t>(i)),
+                  row_of(folder.o, r).at(static_cast<std::size_t>(value(i))));
+    }
+    for (int j = 0; j < delta_.value_heads; ++j) {
+      const auto a = static_cast<int>(file.delta_gates.n() / 2);
+      ASSERT_EQ(row_of(file.delta_gates, j), row_of(folder.delta_gates, head(j))) << j;
+      ASSERT_EQ(row_of(file.delta_gates, a + j), row_of(folder.delta_gates, a + head(j))) << j;
+      const auto at = static_cast<std::size_t>(j);
+      const auto from = static_cast<std::size_t>(head(j));
+      EXPECT_FLOAT_EQ(file.delta_decay.at(at), folder.delta_decay.at(from));
+      EXPECT_EQ(file.delta_bias.at(at), folder.delta_bias.at(from));
+    }
+  }
+
+  DeltaSpec delta_;
+  bool moved_;
+};
+
+void DeltaWeights::expect_the_same(const Checkpoint& folder, const Checkpoint& file) {
+  const ModelConfig read = config_of(file);
+  ModelConfig expected = config_of(folder);
+  const SameWeights same(expected, read);
+  for (LayerSpec& kind : expected.kinds)
+    kind.delta.interleaved = kind.delta.key_heads > 0 && read.delta().interleaved;
+  EXPECT_EQ(read, expected);
+  EXPECT_EQ(read.delta().interleaved, read.family != "qwen3_next");
+  const ModelWeights a = pack(folder);
+  const ModelWeights b = pack(file);
+  for (int i = 0; i < read.layers; ++i)
+    same.expect(a.layers[static_cast<std::size_t>(i)], b.layers[static_cast<std::size_t>(i)], read.layer(i));
+}
+
+class DeltaFiles : public DeltaWeights, public testing::WithParamInterface<const char*> {};
+
+TEST_P(DeltaFiles, AFileOfAFolderHasItsWeights) {
+  const bool experts = std::string_view(GetParam()) != "qwen3_5_text";
+  write(small(GetParam()), drafting(experts));
+  const Checkpoint file = Checkpoint::open(quantize(checkpoint_, DType::F32));
+  expect_the_same(checkpoint_, file);
+
+  // What drafts goes along: behind the layers, and under its own names again.
+  const std::string architecture = file.gguf()->architecture();
+  EXPECT_EQ(file.gguf()->find_int(architecture + ".block_count"), 3);
+  EXPECT_EQ(file.gguf()->find_int(architecture + ".nextn_predict_layers"), 1);
+  EXPECT_NE(file.gguf()->find_tensor("blk.2.nextn.eh_proj.weight"), nullptr);
+  EXPECT_NE(file.gguf()->find_tensor("blk.2.attn_q.weight"), nullptr);
+  for (const auto& [name, tensor] : checkpoint_.weights().tensors()) {
+    if (!name.starts_with("mtp.")) continue;
+    const StoredTensor* const there = file.weights().find(name);
+    ASSERT_NE(there, nullptr) << name;
+    EXPECT_EQ(there->shape, tensor.shape) << name;
+    std::vector<float> from(static_cast<std::size_t>(tensor.shape.back()));
+    std::vector<float> to(from.size());
+    read_rows(tensor, 0, 1, from.data());
+    read_rows(*there, 0, 1, to.data());
+    for (std::size_t i = 0; i < from.size(); ++i) ASSERT_NEAR(to[i], from[i], 1e-6) << name;
+  }
+
+  // And so from a file to the next, whose values heads stay where they are.
+  const Checkpoint again = Checkpoint::open(quantize(file, DType::F32, "again.gguf"));
+  expect_the_same(checkpoint_, again);
+  EXPECT_EQ(again.weights().tensors().size(), file.weights().tensors().size());
+}
+
+TEST_P(DeltaFiles, SmallTensorsOfTheStatesStayWhatTheyAre) {
+  write(small(GetParam()));
+  for (const Checkpoint& from : {checkpoint_, Checkpoint::open(quantize(checkpoint_, DType::F32, "first.gguf"))}) {
+    const Checkpoint file = Checkpoint::open(quantize(from, DType::Q4_0));
+    const auto type = [&](const std::string& name) {
+      const GgufTensorInfo* const found = file.gguf()->find_tensor("blk.0." + name);
+      return found == nullptr ? DType::I8 : file.gguf()->tensor(*found).dtype;
+    };
+    for (const char* name : {"ssm_a", "ssm_dt.bias", "ssm_norm.weight", "ssm_conv1d.weight"})
+      EXPECT_EQ(type(name), DType::F32) << name;
+    for (const char* name : {"attn_qkv.weight", "attn_gate.weight"}) EXPECT_EQ(type(name), DType::Q4_0) << name;
+    const bool together = std::string_view(GetParam()) == "qwen3_next";
+    EXPECT_EQ(type(together ? "ssm_ba.weight" : "ssm_alpha.weight"), DType::Q8_0);
+  }
+}
+
+/// Rows that lie scattered in blocks are put together as they are.
+TEST_P(DeltaFiles, QuantisedRowsKeepTheirBlocks) {
+  write(small(GetParam()));
+  const Checkpoint file = Checkpoint::open(quantize(checkpoint_, DType::Q8_0));
+  const ModelWeights exact = pack(checkpoint_);
+  const ModelWeights weights = pack(file, {.floats = DType::F32, .native = true});
+  const FusedMatrix& qkv = weights.layers[1].qkv;
+  for (const PackedMatrix& matrix : qkv.matrices) EXPECT_EQ(matrix.type(), DType::Q8_0);
+  for (int row = 0; row < 96; ++row) {
+    const std::vector<float> found = row_of(qkv, row);
+    const std::vector<float> expected = row_of(exact.layers[1].qkv, row);
+    for (std::size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], expected[i], 0.01) << row;
+  }
+}
+
+TEST_P(DeltaFiles, HostileMetadataAreRefused) {
+  write(small(GetParam()), drafting(std::string_view(GetParam()) != "qwen3_5_text"));
+  const std::filesystem::path path = quantize(checkpoint_, DType::F32);
+  const GgufFile file = GgufFile::open(path);
+  const std::string prefix = file.architecture() + ".";
+  const auto failure = [&](const char* key, std::uint32_t value) {
+    GgufMetadata metadata;
+    for (const auto& [name, stored] : file.metadata()) metadata.copy(name, stored);
+    metadata.set_u32(prefix + key, value);
+    std::vector<GgufWriter::Entry> entries;
+    for (const GgufTensorInfo& info : file.tensor_infos())
+      entries.push_back({info.name, file.tensor(info).dtype, info.shape});
+    GgufWriter writer(folder_.path() / "hostile.gguf", metadata, entries);
+    for (const GgufTensorInfo& info : file.tensor_infos()) writer.write(file.tensor(info).bytes);
+    writer.finish();
+    return error_of([&] {
+      const Checkpoint hostile = Checkpoint::open(folder_.path() / "hostile.gguf");
+      pack(hostile);
+    });
+  };
+  EXPECT_THAT(failure("nextn_predict_layers", 3), HasSubstr("nextn_predict_layers"));
+  EXPECT_THAT(failure("nextn_predict_layers", 0xffffffff), HasSubstr("nextn_predict_layers"));
+  EXPECT_THAT(failure("nextn_predict_layers", 0), HasSubstr("layers.2"));  // which drafts
+  EXPECT_THAT(failure("block_count", 0), HasSubstr("block_count"));
+  EXPECT_THAT(failure("block_count", 2), HasSubstr("recurrent_layers"));
+  EXPECT_THAT(failure("ssm.inner_size", 47), HasSubstr("ssm.inner_size"));
+  EXPECT_THAT(failure("ssm.inner_size", 0), HasSubstr("ssm.inner_size"));
+  EXPECT_THAT(failure("ssm.time_step_rank", 0), HasSubstr("ssm.time_step_rank"));
+  EXPECT_THAT(failure("ssm.time_step_rank", 3), HasSubstr("linear_num_value_heads"));
+  EXPECT_THAT(failure("ssm.group_count", 0xffffffff), HasSubstr("ssm.group_count"));
+  EXPECT_THAT(failure("ssm.group_count", 6), HasSubstr("linear_attn"));
+  EXPECT_THAT(failure("ssm.state_size", 1 << 29), HasSubstr("linear_key_head_dim"));
+  EXPECT_THAT(failure("ssm.conv_kernel", 1), HasSubstr("linear_conv_kernel_dim"));
+  EXPECT_THAT(failure("ssm.conv_kernel", 4), HasSubstr("linear_attn.conv1d.weight"));
+  EXPECT_THAT(failure("attention.recurrent_layers", 1), HasSubstr("recurrent_layers"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, DeltaFiles,
+                         testing::Values("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"),
+                         [](const auto& v) { return std::string(v.param); });
+
+}  // namespace
+}  // namespace augur
