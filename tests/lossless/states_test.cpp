@@ -31,6 +31,20 @@ const StateModel kModels[] = {
       "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 512, "max_position_embeddings": 768,
       "block_auto_adjust_ff_dim": false, "bos_token_id": 1, "eos_token_id": 2, "conv_L_cache": 9,
       "conv_bias": true, "layer_types": ["full_attention", "conv", "full_attention"]})"},
+    {"delta", R"({"model_type": "qwen3_5_text", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 5,
+      "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 512,
+      "max_position_embeddings": 768, "linear_num_key_heads": 2, "linear_num_value_heads": 6,
+      "linear_key_head_dim": 24, "linear_value_head_dim": 20, "linear_conv_kernel_dim": 4,
+      "rope_parameters": {"rope_theta": 10000.0, "partial_rotary_factor": 0.25, "rope_type": "default"},
+      "bos_token_id": 1, "eos_token_id": 2, "layer_types": ["linear_attention", "full_attention",
+      "linear_attention", "full_attention", "linear_attention"]})"},
+    {"delta_wide", R"({"model_type": "qwen3_next", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 4,
+      "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 512,
+      "max_position_embeddings": 768, "linear_num_key_heads": 2, "linear_num_value_heads": 2,
+      "linear_key_head_dim": 128, "linear_value_head_dim": 128, "linear_conv_kernel_dim": 7, "num_experts": 4,
+      "num_experts_per_tok": 2, "moe_intermediate_size": 32, "shared_expert_intermediate_size": 32,
+      "mlp_only_layers": [0, 1], "decoder_sparse_step": 1, "rope_theta": 10000.0, "full_attention_interval": 2,
+      "partial_rotary_factor": 0.25, "bos_token_id": 1, "eos_token_id": 2})"},
 };
 
 class LosslessStates : public testing::TestWithParam<StateModel> {
@@ -41,6 +55,7 @@ class LosslessStates : public testing::TestWithParam<StateModel> {
     options.model = folder_.path().string();
     options.threads = 2;
     engine_ = testing_support::test_engine(options);
+    alone_ = testing_support::test_engine(options);
   }
 
   /// `first` of its tokens are common to all.
@@ -73,11 +88,12 @@ class LosslessStates : public testing::TestWithParam<StateModel> {
 
   Result plain(Request request) const {
     request.speculation = SpeculationPlan::parse("none");
-    return engine_->generate(request);
+    return alone_->generate(request);
   }
 
   testing_support::TemporaryFolder folder_;
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Engine> alone_;  ///< an engine with a session is that session's
 };
 
 TEST_P(LosslessStates, LittleMemoryAndManyTextsChangeNoToken) {
