@@ -196,7 +196,7 @@ void Decoder::add_segments(std::span<Sequence* const> sequences) {
       if (!guarded(*s, [&] { s->resume_from(*kept_); })) continue;
     }
     if (!guarded(*s, [&] { s->tell_prefill_begins(); })) continue;
-    const auto rows = static_cast<int>(std::min<std::int64_t>(s->unread(), left_over));
+    const int rows = s->prompt_rows(left_over, kept_ != nullptr);
     segments_.push_back({.sequence = s, .rows = rows, .prompt = true});
     left_over -= rows;
   }
@@ -449,7 +449,7 @@ void Decoder::commit_prompt(const Segment& segment, KvTxn& txn) {
   sync_drafters(s, s.accepted_rows(first, segment.rows), path_rows_);
   // Whole pages, which need not be copied when the text goes on.
   const auto pages = [](std::int64_t tokens) { return tokens / kKvPageSlots * kKvPageSlots; };
-  if (pages(s.read()) > pages(first)) keep(s, pages(s.read()));
+  if (pages(s.read()) > pages(first)) keep(s, pages(s.read()), PrefixCache::Keep::Beginning);
   s.take_prompt();
 }
 
@@ -471,17 +471,17 @@ void Decoder::commit_tree(const Segment& segment, KvTxn& txn) {
 }
 
 void Decoder::retire(const Sequence& s) {
-  if (!s.failed()) keep(s, std::min(s.read(), std::ssize(s.tokens())));
+  if (!s.failed()) keep(s, std::min(s.read(), std::ssize(s.tokens())), PrefixCache::Keep::Text);
 }
 
 void Decoder::suspend(Sequence& s) {
   guarded(s, [&] { s.forget(); });
 }
 
-void Decoder::keep(const Sequence& s, std::int64_t tokens) {
+void Decoder::keep(const Sequence& s, std::int64_t tokens, PrefixCache::Keep what) {
   if (kept_ == nullptr) return;
   try {
-    s.keep_in(*kept_, tokens);
+    s.keep_in(*kept_, tokens, what);
   } catch (const std::bad_alloc&) {  // then it is not kept
   }
 }

@@ -85,7 +85,7 @@ class Decoder {
   int coming_prompt_rows(std::span<Sequence* const> sequences) const;
   int prompt_rows(std::int64_t read) const;  ///< for one of which so much is read
   void add_segments(std::span<Sequence* const> sequences);
-  void keep(const Sequence& sequence, std::int64_t tokens);
+  void keep(const Sequence& sequence, std::int64_t tokens, PrefixCache::Keep what);
   void build_batch();
   void open(const Segment& segment);
   void add_rows(Segment& segment);

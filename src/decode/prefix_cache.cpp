@@ -65,15 +65,15 @@ bool PrefixCache::knows_as_much(const Entry& entry, const Entry& as) {
 
 /// Of a beginning of a longer text that does not know as much: whether it is far from the one before it.
 bool PrefixCache::worth_keeping(const Entries& entries, Entries::const_iterator beginning) {
-  constexpr std::int64_t kApart = 256;
+  const std::int64_t apart = std::max<std::int64_t>(256, beginning->second.target.state_slots());
   const std::int64_t before =
       beginning == entries.begin() ? 0 : common(std::prev(beginning)->first, beginning->first);
-  return std::ssize(beginning->first) - before >= kApart;
+  return std::ssize(beginning->first) - before >= apart;
 }
 
-void PrefixCache::keep(const std::string& owner, std::span<const TokenId> tokens, Entry entry) {
+void PrefixCache::keep(const std::string& owner, std::span<const TokenId> tokens, Entry entry, Keep what) {
   try {
-    insert(owner, tokens, std::move(entry));
+    insert(owner, tokens, std::move(entry), what);
   } catch (const std::bad_alloc&) {
     owners_.clear();
     count_ = 0;
@@ -83,7 +83,7 @@ void PrefixCache::keep(const std::string& owner, std::span<const TokenId> tokens
   }
 }
 
-void PrefixCache::insert(const std::string& owner, std::span<const TokenId> tokens, Entry entry) {
+void PrefixCache::insert(const std::string& owner, std::span<const TokenId> tokens, Entry entry, Keep what) {
   assert(std::ssize(tokens) == entry.target.length());
   if (tokens.empty()) return;
   entry.used = ++uses_;
@@ -103,7 +103,8 @@ void PrefixCache::insert(const std::string& owner, std::span<const TokenId> toke
     const bool continued = common(key, before->first) == std::ssize(before->first);
     if (!continued) break;
     if (!knows_as_much(entry, before->second)) {
-      if (entry.target.holds(std::ssize(before->first)) || worth_keeping(entries, before)) break;
+      const bool last = what == Keep::Text && entry.target.keeps_states();
+      if (last || entry.target.holds(std::ssize(before->first)) || worth_keeping(entries, before)) break;
     }
     next = drop(entries, before);
   }

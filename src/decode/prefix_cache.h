@@ -38,11 +38,16 @@ class PrefixCache {
     const Drafted* drafted_by(const void* group) const;
   };
 
+  enum class Keep {
+    Text,
+    Beginning,  ///< of a prompt that is still being read
+  };
   /// Keeps a text of target.length() tokens. Texts that it continues and knows as much of are dropped; it is
-  /// not kept where another continues it and knows as much. Of layers with a window a long text knows little
-  /// of its beginnings: some of those stay, a few hundred tokens apart. Where there is no memory for it, all
-  /// is forgotten.
-  void keep(const std::string& owner, std::span<const TokenId> tokens, Entry entry);
+  /// not kept where another continues it and knows as much. Of layers with a window, or a state, a long text
+  /// knows little of its beginnings: some of those stay, a few hundred tokens apart, or so far that states do
+  /// not take more than what they save; and the last beginning of a whole text, where its next turn may go on.
+  /// Where there is no memory for it, all is forgotten.
+  void keep(const std::string& owner, std::span<const TokenId> tokens, Entry entry, Keep what = Keep::Text);
 
   struct Hit {
     const Entry* entry = nullptr;  ///< valid until the next keep() or drop_oldest()
@@ -82,7 +87,7 @@ class PrefixCache {
   using Entries = std::map<std::vector<TokenId>, Entry>;
   using Owners = std::map<std::string, Entries>;  ///< without those that have none
 
-  void insert(const std::string& owner, std::span<const TokenId> tokens, Entry entry);
+  void insert(const std::string& owner, std::span<const TokenId> tokens, Entry entry, Keep what);
   static bool knows_as_much(const Entry& entry, const Entry& as);
   static bool worth_keeping(const Entries& entries, Entries::const_iterator beginning);
   void count_in(const Entry& entry);

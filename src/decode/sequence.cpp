@@ -119,7 +119,7 @@ void Sequence::tell_prefill_begins() {
   on_prefill_(cache_.length(), static_cast<std::int64_t>(prompt_size_));
 }
 
-void Sequence::keep_in(PrefixCache& kept, std::int64_t tokens) const {
+void Sequence::keep_in(PrefixCache& kept, std::int64_t tokens, PrefixCache::Keep what) const {
   if (!keep_text_ || !cache_.holds(tokens)) return;
   PrefixCache::Entry entry{.target = cache_};
   entry.target.truncate(tokens);
@@ -129,7 +129,7 @@ void Sequence::keep_in(PrefixCache& kept, std::int64_t tokens) const {
     entry.drafters.push_back(
         {.group = s.drafter->group(), .rows = rows->keep(std::min(tokens, rows->length()))});
   }
-  kept.keep(owner_, std::span(tokens_).first(static_cast<std::size_t>(tokens)), std::move(entry));
+  kept.keep(owner_, std::span(tokens_).first(static_cast<std::size_t>(tokens)), std::move(entry), what);
 }
 
 void Sequence::forget() {
@@ -163,6 +163,22 @@ bool Sequence::waits_for(const Sequence& other) const {
   const auto end =
       std::mismatch(other.tokens_.begin(), other.tokens_.end(), tokens_.begin(), tokens_.end()).first;
   return end - other.tokens_.begin() > other.read() + kKvPageSlots;
+}
+
+int Sequence::prompt_rows(int most, bool kept) const {
+  const auto rows = std::min<std::int64_t>(unread(), most);
+  if (!kept || !cache_.keeps_states()) return static_cast<int>(rows);
+  constexpr std::int64_t kTurn = 16;   // tokens that a template puts behind a turn, and takes back
+  constexpr std::int64_t kLong = 512;  // of a shorter prompt a step more costs more than it saves
+  const auto border = [](std::int64_t tokens) { return tokens / kKvPageSlots * kKvPageSlots; };
+  const std::int64_t last = border(static_cast<std::int64_t>(prompt_size_) - kTurn);
+  std::int64_t end = read() + rows;
+  if (static_cast<std::int64_t>(prompt_size_) >= kLong && read() < last && end > last) {
+    end = last;
+  } else if (rows < unread() && border(end) > read()) {
+    end = border(end);
+  }
+  return static_cast<int>(end - read());
 }
 
 SequenceDraft& Sequence::begin_round(int reading, int prompt_rows) {

@@ -183,6 +183,11 @@ class Sequence {
   /// Of its rows that wait for drafters those run which are more than may wait.
   void relieve(Round& round) { round.relieve(draft_); }
 
+  /// How many of its prompt's rows the next step is to read, of `most` that it may. What a text leaves in
+  /// states is known where a step ended alone: steps end at pages' borders then, one of them (if `kept`) a
+  /// little before the end of a long prompt, since a next turn seldom goes on with its last few tokens.
+  int prompt_rows(int most, bool kept) const;
+
   /// Room in the target's cache for what the step runs: its tree, or the next `rows` of its prompt.
   KvTxn open(int rows) { return cache_.reserve(rows, reading() ? rows : 1); }
   /// These, behind what is there already. Positions are those of the text, parents are rows.
@@ -213,7 +218,7 @@ class Sequence {
 
   /// What is known of the first `tokens` tokens, which the target has run. Nothing where what they see is
   /// gone.
-  void keep_in(PrefixCache& kept, std::int64_t tokens) const;
+  void keep_in(PrefixCache& kept, std::int64_t tokens, PrefixCache::Keep what) const;
   /// Gives back its caches and the rows that wait, but for a spare block a head (SharedRows); the text is
   /// read anew when it goes on.
   void forget();

@@ -210,6 +210,11 @@ LayerState KvCache::state(int index) const {
   return state;
 }
 
+std::int64_t KvCache::state_slots() const {
+  if (!states_.pool() || !whole_.pool()) return 0;
+  return states_.pool()->page_bytes() * kKvPageSlots / whole_.pool()->page_bytes();
+}
+
 void KvCache::prepare_states(std::int64_t fold_to, Range slots) {
   bool folds = false;
   for (int i = 0; i < shape_.layers; ++i)

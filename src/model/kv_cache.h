@@ -111,6 +111,9 @@ class KvCache {
   LayerState state(int index) const;
   SlotRows records(int index) const;
   bool keeps_state(int index) const { return floats(shape_.state_floats, index) > 0; }
+  bool keeps_states() const { return states_.pool() != nullptr; }
+  /// Slots whose keys and values take as much memory as all layers' states.
+  std::int64_t state_slots() const;
   /// Slots that are in the states of all layers: a text cannot be cut before them.
   std::int64_t folded() const { return *std::max_element(folded_.begin(), folded_.end()); }
   /// Calls call(address, bytes) for every page that it holds, shared ones included: addresses of memory().
