@@ -11,8 +11,8 @@
 namespace augur {
 
 /// Where the heads of `value_heads` go that GGUF files of `architecture` have in another order than `delta`:
-/// of `width` numbers each, behind `first` others that stay. Number i of the file is the model's at [i]; empty:
-/// the order is the same.
+/// of `width` numbers each, behind `first` others that stay. Number i of the file is the model's at [i];
+/// empty: the order is the same.
 std::vector<std::int64_t> gguf_value_order(const GgufArchitecture& architecture, const DeltaSpec& delta,
                                            std::int64_t first, std::int64_t width);
 

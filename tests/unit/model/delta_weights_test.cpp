@@ -12,6 +12,7 @@
 #include "model/model.h"
 #include "model/weights.h"
 #include "support/error_of.h"
+#include "support/golden_models.h"
 #include "support/quantised_models.h"
 #include "support/random_folder.h"
 
@@ -239,7 +240,8 @@ TEST_F(DeltaWeights, ErrorsNameTheTensor) {
     config[key] = value;
     return config;
   };
-  EXPECT_THAT(failure(with("linear_num_value_heads", 4)), HasSubstr("linear_attn.in_proj_qkvz.weight: expected"));
+  EXPECT_THAT(failure(with("linear_num_value_heads", 4)),
+              HasSubstr("linear_attn.in_proj_qkvz.weight: expected"));
   EXPECT_THAT(failure(with("linear_conv_kernel_dim", 4)), HasSubstr("linear_attn.conv1d.weight: expected"));
 }
 
@@ -353,7 +355,8 @@ TEST_P(DeltaFiles, AFileOfAFolderHasItsWeights) {
 
 TEST_P(DeltaFiles, SmallTensorsOfTheStatesStayWhatTheyAre) {
   write(small(GetParam()));
-  for (const Checkpoint& from : {checkpoint_, Checkpoint::open(quantize(checkpoint_, DType::F32, "first.gguf"))}) {
+  for (const Checkpoint& from :
+       {checkpoint_, Checkpoint::open(quantize(checkpoint_, DType::F32, "first.gguf"))}) {
     const Checkpoint file = Checkpoint::open(quantize(from, DType::Q4_0));
     const auto type = [&](const std::string& name) {
       const GgufTensorInfo* const found = file.gguf()->find_tensor("blk.0." + name);
@@ -361,7 +364,8 @@ TEST_P(DeltaFiles, SmallTensorsOfTheStatesStayWhatTheyAre) {
     };
     for (const char* name : {"ssm_a", "ssm_dt.bias", "ssm_norm.weight", "ssm_conv1d.weight"})
       EXPECT_EQ(type(name), DType::F32) << name;
-    for (const char* name : {"attn_qkv.weight", "attn_gate.weight"}) EXPECT_EQ(type(name), DType::Q4_0) << name;
+    for (const char* name : {"attn_qkv.weight", "attn_gate.weight"})
+      EXPECT_EQ(type(name), DType::Q4_0) << name;
     const bool together = std::string_view(GetParam()) == "qwen3_next";
     EXPECT_EQ(type(together ? "ssm_ba.weight" : "ssm_alpha.weight"), DType::Q8_0);
   }
@@ -417,6 +421,19 @@ TEST_P(DeltaFiles, HostileMetadataAreRefused) {
   EXPECT_THAT(failure("ssm.conv_kernel", 1), HasSubstr("linear_conv_kernel_dim"));
   EXPECT_THAT(failure("ssm.conv_kernel", 4), HasSubstr("linear_attn.conv1d.weight"));
   EXPECT_THAT(failure("attention.recurrent_layers", 1), HasSubstr("recurrent_layers"));
+}
+
+/// Those of llama.cpp's converter.
+TEST_F(DeltaWeights, AConvertedFileHasTheFoldersWeights) {
+  int compared = 0;
+  for (const std::string& name : testing_support::golden_gguf_names()) {
+    const Checkpoint folder = Checkpoint::open(testing_support::golden_model_path(name));
+    if (config_of(folder).delta().key_heads == 0) continue;
+    SCOPED_TRACE(name);
+    expect_the_same(folder, Checkpoint::open(testing_support::golden_gguf_path(name)));
+    ++compared;
+  }
+  EXPECT_EQ(compared, 5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, DeltaFiles,
