@@ -1,5 +1,7 @@
 #include "model/delta_pieces.h"
 
+#include <fmt/format.h>
+
 namespace augur {
 
 DeltaPieces delta_pieces(const Family& family, const DeltaSpec& delta, const std::string& prefix,

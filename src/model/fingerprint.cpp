@@ -73,7 +73,9 @@ Fingerprint fingerprint_of(const ModelConfig& config, WeightSource& source) {
   std::vector<float> values(static_cast<std::size_t>(config.hidden));
   const auto add = [&](const std::string& name) {
     source.open(name, {config.hidden})(0, 1, values.data());
-    for (const float v : values) hash.add_little_endian(to_bf16(v).bits, 2);
+    // As they multiply: GGUF files have them so, and little numbers lose their last bits to the 1 before
+    // them.
+    for (const float v : values) hash.add_little_endian(to_bf16(v + config.norm_offset).bits, 2);
   };
   add(std::string(names.final_norm));
   for (const int layer : std::set<int>{0, config.layers / 2, config.layers - 1}) {

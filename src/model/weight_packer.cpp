@@ -154,8 +154,9 @@ void WeightPacker::vector(std::vector<float>& target, const std::string& name, s
 
 void WeightPacker::taps(std::vector<float>& target, const std::string& name, std::int64_t channels,
                         std::int64_t taps) {
+  const RowReader read = source_.open(name, {channels, 1, taps});
   std::vector<float> by_channel(static_cast<std::size_t>(channels * taps));
-  source_.open(name, {channels, 1, taps})(0, channels, by_channel.data());
+  read(0, channels, by_channel.data());
   target.resize(by_channel.size());
   for (std::int64_t c = 0; c < channels; ++c) {
     for (std::int64_t t = 0; t < taps; ++t)

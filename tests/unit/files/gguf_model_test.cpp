@@ -76,6 +76,7 @@ TEST(GgufNames, LayersThatDraftComeBehindTheModels) {
   const std::pair<const char*, const char*> names[] = {
       {"blk.3.attn_qkv.weight", "model.layers.3.linear_attn.in_proj_qkv.weight"},
       {"blk.3.ssm_a", "model.layers.3.linear_attn.A"},
+      {"blk.3.ssm_in.weight", "model.layers.3.linear_attn.in_proj_qkvz.weight"},  // of older files
       {"blk.3.ssm_conv1d.weight", "model.layers.3.linear_attn.conv1d.weight"},
       {"blk.3.post_attention_norm.weight", "model.layers.3.post_attention_layernorm.weight"},
       {"blk.4.attn_q.weight", "mtp.layers.0.self_attn.q_proj.weight"},

@@ -52,6 +52,21 @@ TEST(Calibration, MeanSquaresAreThoseOfTheRowsThatProductsRead) {
   EXPECT_EQ(matrix.of("blk.2.ffn_down.weight").size(), static_cast<std::size_t>(config.intermediate));
 }
 
+TEST(Calibration, SeesShortConvolutionsProducts) {
+  Backend backend(2);
+  ModelConfig config = tiny_config("lfm2");
+  config.kinds.push_back({.rope = {.none = true}, .conv = {.taps = 3}});
+  config.kind_of.assign(static_cast<std::size_t>(config.layers), 0);
+  config.kind_of[0] = 1;
+  const auto model = Model::random(backend, config, 3, {.weights = WeightFormat::F32});
+  const ImportanceMatrix matrix = calibrate(*model, some_text(100), "a text");
+  const auto hidden = static_cast<std::size_t>(config.hidden);
+  EXPECT_EQ(matrix.of("blk.0.shortconv.in_proj.weight").size(), hidden);
+  EXPECT_EQ(matrix.of("blk.0.shortconv.out_proj.weight").size(), hidden);
+  EXPECT_TRUE(matrix.of("blk.0.attn_q.weight").empty());
+  EXPECT_EQ(matrix.of("blk.1.attn_q.weight").size(), hidden);
+}
+
 TEST(Calibration, OfStackedExpertsHasOneRowForEach) {
   Backend backend(2);
   ModelConfig config = tiny_config("qwen3_moe");

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
@@ -434,6 +437,30 @@ TEST_F(DeltaWeights, AConvertedFileHasTheFoldersWeights) {
     ++compared;
   }
   EXPECT_EQ(compared, 5);
+}
+
+/// Either its bytes are refused, or they are those of another model; nothing is read that is not there.
+TEST_P(DeltaFiles, DamagedFilesAreErrorsOrModels) {
+  write(small(GetParam()), drafting(std::string_view(GetParam()) != "qwen3_5_text"));
+  const std::filesystem::path path = quantize(checkpoint_, DType::Q4_0);
+  std::ifstream file(path, std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const auto keys = static_cast<unsigned>(whole.find("tokenizer.ggml"));  // the models' come before
+  const auto infos = static_cast<unsigned>(whole.find("blk.0."));
+  const std::filesystem::path damaged = folder_.path() / "damaged.gguf";
+  std::mt19937 random(1);
+  int refused = 0;
+  for (int i = 0; i < 300; ++i) {
+    std::string bytes = whole;
+    for (int j = 0; j < 2; ++j) {
+      const unsigned at = i % 2 == 0 ? random() % keys : infos + random() % 3000;
+      bytes[at] = static_cast<char>(random());
+    }
+    std::ofstream(damaged, std::ios::binary).write(bytes.data(), std::ssize(bytes));
+    const std::string error = error_of([&] { pack(Checkpoint::open(damaged), {.native = true}); });
+    refused += error == "no error" ? 0 : 1;
+  }
+  EXPECT_GT(refused, 100);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, DeltaFiles,

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -88,6 +89,14 @@ TEST(Fingerprint, DependsOnNormsToTheExactnessOfBfloat16AndOnTheVocabulary) {
   EXPECT_NE(digest(config, 1e-2f), digest_of_ones);
   ++config.vocab;
   EXPECT_NE(digest(config, 0), digest_of_ones);
+}
+
+/// GGUF files have what such norms multiply by, in which a little weight has lost its last bits.
+TEST(Fingerprint, IsOfWhatNormsMultiplyBy) {
+  ModelConfig config = tiny_config();
+  config.norm_offset = 1;
+  EXPECT_EQ(digest(config, std::nextafter(-1.0f, 0.0f)), digest(config, -1));
+  EXPECT_NE(digest(config, -0.9f), digest(config, -1));
 }
 
 TEST(RotationDigest, DiffersWhereFrequenciesDo) {
