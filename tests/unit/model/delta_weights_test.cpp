@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "files/gguf/model.h"
+#include "model/calibration.h"
 #include "model/model.h"
 #include "model/weights.h"
 #include "support/error_of.h"
@@ -437,6 +438,28 @@ TEST_F(DeltaWeights, AConvertedFileHasTheFoldersWeights) {
     ++compared;
   }
   EXPECT_EQ(compared, 5);
+}
+
+/// What the columns matter is said of the file's, whichever the model was read from.
+TEST_P(DeltaFiles, CalibrationIsInTheFilesOrder) {
+  write(small(GetParam()));
+  const Checkpoint file = Checkpoint::open(quantize(checkpoint_, DType::F32));
+  std::vector<TokenId> text;
+  for (int i = 0; i < 60; ++i) text.push_back(i * 37 % 500);
+  Backend backend(2);
+  const auto of = [&](const Checkpoint& checkpoint) {
+    return calibrate(*Model::load(backend, checkpoint, {.weights = WeightFormat::F32}), text, "a text");
+  };
+  const ImportanceMatrix folders = of(checkpoint_);
+  const ImportanceMatrix files = of(file);
+  for (const char* name : {"attn_qkv", "attn_gate", "ssm_out"}) {
+    const std::string matrix = fmt::format("blk.0.{}.weight", name);
+    const std::span<const float> a = folders.of(matrix);
+    const std::span<const float> b = files.of(matrix);
+    ASSERT_EQ(a.size(), std::string_view(name) == "ssm_out" ? 48u : 32u);
+    ASSERT_EQ(b.size(), a.size());
+    for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-3 * a[i]) << matrix << i;
+  }
 }
 
 /// Either its bytes are refused, or they are those of another model; nothing is read that is not there.
