@@ -188,6 +188,18 @@ class OutputFolder {
   bool complete_ = false;
 };
 
+/// Files with delta rules have the order of heads, the decays and, of Qwen3-Next, the fused rows otherwise
+/// than Hugging Face's classes read them.
+void require_a_folders_form(const Checkpoint& checkpoint) {
+  if (!checkpoint.is_gguf()) return;
+  const GgufArchitecture* const architecture = gguf_architecture_of(*checkpoint.gguf());
+  if (architecture == nullptr || !architecture->delta) return;
+  throw Error(
+      "{}: a folder cannot be made of a file of architecture {:?}, whose layers' weights are laid out "
+      "for GGUF: expected its Hugging Face folder, or `augur quantize` for another file",
+      checkpoint.path().string(), architecture->name);
+}
+
 }  // namespace
 
 void write_tokenizer(const Checkpoint& checkpoint, const fs::path& out) {
@@ -202,6 +214,7 @@ void write_tokenizer(const Checkpoint& checkpoint, const fs::path& out) {
 }
 
 void convert_to_folder(const Checkpoint& checkpoint, const fs::path& out, const ConvertOptions& options) {
+  require_a_folders_form(checkpoint);
   const WeightStore& weights = checkpoint.weights();  // fails before anything is written
   OutputFolder folder(out);
   try {

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/convert.h"
 #include "files/gguf/model.h"
 #include "model/calibration.h"
 #include "model/model.h"
@@ -460,6 +461,20 @@ TEST_P(DeltaFiles, CalibrationIsInTheFilesOrder) {
     ASSERT_EQ(b.size(), a.size());
     for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-3 * a[i]) << matrix << i;
   }
+}
+
+TEST_P(DeltaFiles, AFolderIsMadeOfAFolderOnly) {
+  write(small(GetParam()), drafting(std::string_view(GetParam()) != "qwen3_5_text"));
+  const Checkpoint file = Checkpoint::open(quantize(checkpoint_, DType::F32));
+  EXPECT_THAT(error_of([&] { convert_to_folder(file, folder_.path() / "out", ConvertOptions{}); }),
+              HasSubstr(file.gguf()->architecture()));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out"));
+  convert_to_folder(checkpoint_, folder_.path() / "out", ConvertOptions{});
+  const Checkpoint folder = Checkpoint::open(folder_.path() / "out");
+  EXPECT_EQ(config_of(folder), config_of(checkpoint_));
+  ASSERT_EQ(folder.weights().tensors().size(), checkpoint_.weights().tensors().size());
+  for (const auto& [name, tensor] : checkpoint_.weights().tensors())
+    EXPECT_EQ(folder.weights().require(name, tensor.shape).name, name);
 }
 
 /// Either its bytes are refused, or they are those of another model; nothing is read that is not there.
