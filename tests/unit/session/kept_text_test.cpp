@@ -166,7 +166,7 @@ TEST_F(KeptTextTest, WhatIsDamagedOrAnothersIsAnError) {
     bytes[8 + 8 * number] = value;
     return bytes;
   };
-  EXPECT_THAT(damaged(with(0, 2)), AllOf(HasSubstr("format 2: expected 3"), Not(HasSubstr("\n"))));
+  EXPECT_THAT(damaged(with(0, 2)), AllOf(HasSubstr("format 2: expected 4"), Not(HasSubstr("\n"))));
   const bool blocks = engine_->info().law == kBlocksLaw;  // bf16 weights on AMX
   const std::string expected =
       fmt::format("expected law {} ({})", engine_->info().law, blocks ? "blocks" : "chain");
