@@ -20,6 +20,7 @@
 #include "files/gguf/gguf.h"
 #include "kernels/attention.h"
 #include "model/config.h"
+#include "model/delta_memory.h"
 #include "model/weights.h"
 
 namespace augur::cli {
@@ -104,8 +105,13 @@ ordered_json describe_memory(const Checkpoint& checkpoint) {
   // What is seen may begin and end within pages.
   const auto kept = [&](std::int64_t seen) { return std::min(config.max_context, seen + 2 * kKvPageSlots); };
   const std::int64_t slots = (attending - windowed) * config.max_context + windowed * kept(window);
-  const std::int64_t rows = (config.layers - attending) * kept(config.conv().taps);
-  const std::int64_t state = rows * config.hidden * static_cast<std::int64_t>(sizeof(float));
+  std::int64_t floats = 0;  // of states, a text's beside its keys and values
+  for (int i = 0; i < config.layers; ++i) {
+    const LayerSpec& layer = config.layer(i);
+    if (layer.conv.taps > 0) floats += kept(layer.conv.taps) * config.hidden;
+    if (layer.delta.key_heads > 0) floats += DeltaMemory(layer.delta).state_floats();
+  }
+  const std::int64_t state = floats * static_cast<std::int64_t>(sizeof(float));
   ordered_json q8_0;
   if (config.head_dim % 32 == 0) q8_0 = kv_token(DType::Q8_0);
   return {

@@ -15,6 +15,8 @@
 namespace augur {
 namespace {
 
+constexpr int kPageTokens = 64;
+
 struct StateModel {
   const char* name;
   const char* config;
@@ -122,6 +124,19 @@ TEST_P(LosslessStates, TheNextTurnBeginsWhereTheLastEnded) {
     next.prompt_tokens.insert(next.prompt_tokens.end(), result.tokens.begin(), result.tokens.end());
     for (const TokenId token : {40, 41, 42, 43}) next.prompt_tokens.push_back(token);
   }
+}
+
+/// Templates take back what they put behind a prompt, and thoughts out of answers.
+TEST_P(LosslessStates, ATurnThatGoesOnBeforeAPromptsEndIsNotReadAnew) {
+  if (!std::string_view(GetParam().name).starts_with("delta")) GTEST_SKIP() << "it keeps no states";
+  Session session(*engine_);
+  Request next = request(600, 0, 3, "ngram:n-max=4");
+  session.submit(next).wait();
+  next.prompt_tokens.resize(590);
+  for (const TokenId token : {40, 41, 42, 43}) next.prompt_tokens.push_back(token);
+  const Result result = session.submit(next).wait();
+  EXPECT_EQ(result.tokens, plain(next).tokens);
+  EXPECT_GE(result.cached_tokens, 590 - 16 - kPageTokens);
 }
 
 TEST_P(LosslessStates, ACommonBeginningIsReadOnce) {
