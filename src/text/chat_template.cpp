@@ -19,15 +19,26 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kRoles = {"system", "user", "assistant", "tool"};
 
-/// `number`: for messages of errors, from 1.
-nlohmann::ordered_json as_variables(const Message& message, std::size_t number) {
+/// What a template may call the assistant's thoughts, beside reasoning_content.
+bool reads_thinking(std::string_view source) {
+  constexpr std::array<std::string_view, 4> kReads = {".thinking", "[\"thinking\"]", "['thinking']",
+                                                      "\"thinking\" in message"};
+  return std::any_of(kReads.begin(), kReads.end(),
+                     [&](std::string_view read) { return source.find(read) != std::string_view::npos; });
+}
+
+/// `number`: for messages of errors, from 1. `thinking`: thoughts have this name, too.
+nlohmann::ordered_json as_variables(const Message& message, std::size_t number, bool thinking) {
   using nlohmann::ordered_json;
   ordered_json variables = {{"role", message.role}};
   if (message.absence == Message::Absence::Null && message.content.empty())
     variables["content"] = nullptr;
   else if (message.absence != Message::Absence::Missing || !message.content.empty())
     variables["content"] = to_valid_utf8(message.content);
-  if (!message.reasoning.empty()) variables["reasoning_content"] = to_valid_utf8(message.reasoning);
+  if (!message.reasoning.empty()) {
+    variables["reasoning_content"] = to_valid_utf8(message.reasoning);
+    if (thinking) variables["thinking"] = variables["reasoning_content"];
+  }
   if (!message.tool_calls.empty()) {
     ordered_json calls = ordered_json::array();
     for (const ToolCall& call : message.tool_calls) {
@@ -83,11 +94,13 @@ bool fill_content(nlohmann::ordered_json& messages) {
 struct ChatTemplate::Program {
   jinja::Body body;
   TemplateLimits limits;
+  bool thinking = false;  ///< it reads thoughts by this name
 };
 
 ChatTemplate::ChatTemplate(std::string_view source, const TemplateLimits& limits)
     : program_(std::make_unique<Program>()) {
   program_->limits = limits;
+  program_->thinking = reads_thinking(source);
   if (valid_utf8_prefix(source) != source.size()) throw Error("chat template: not valid UTF-8");
   try {
     program_->body = jinja::parse(source);
@@ -112,7 +125,7 @@ MarkedText ChatTemplate::render(const std::vector<Message>& messages, bool add_g
     if (std::find(kRoles.begin(), kRoles.end(), message.role) == kRoles.end())
       throw Error("chat message {}: unsupported role \"{}\" (supported: system, user, assistant, tool)",
                   i + 1, message.role);
-    list.push_back(as_variables(message, i + 1));
+    list.push_back(as_variables(message, i + 1, program_->thinking));
   }
   variables["messages"] = std::move(list);
   variables["add_generation_prompt"] = add_generation_prompt;

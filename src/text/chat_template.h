@@ -31,9 +31,10 @@ class ChatTemplate {
   /// and `own` ones (the same), which a client's variables of those names replace. A template's
   /// raise_exception() becomes an Error with its message; so does a role other than the four of Message,
   /// which some templates would silently leave out. A message has the keys that Hugging Face's conversations
-  /// have: reasoning_content, tool_calls, with their arguments as objects, tool_call_id and name where they
-  /// are given; content is none or missing where Message::absence says so. A template that has no rendering
-  /// for content that is none gets an empty text in its place.
+  /// have: reasoning_content (thinking, too, where the template reads that), tool_calls, with their arguments
+  /// as objects, tool_call_id and name where they are given; content is none or missing where
+  /// Message::absence says so. A template that has no rendering for content that is none gets an empty text
+  /// in its place.
   MarkedText render(const std::vector<Message>& messages, bool add_generation_prompt,
                     const nlohmann::ordered_json& client, const nlohmann::ordered_json& own) const;
   /// The same with every variable given, so that messages can hold what Message does not. `tools` and

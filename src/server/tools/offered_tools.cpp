@@ -63,6 +63,27 @@ void require_tool(const std::string& field, const ordered_json& name, OfferedToo
   to.choice_field = field;
 }
 
+namespace {
+
+/// Calls of earlier turns as LFM2 writes them, in the content: its first templates have no place for them.
+void write_python_calls(std::vector<Message>& messages) {
+  for (Message& message : messages) {
+    if (message.tool_calls.empty()) continue;
+    std::string calls;
+    for (const ToolCall& call : message.tool_calls) {
+      std::string arguments;
+      const ordered_json given = parse_exact_json(call.arguments);
+      for (const auto& [name, value] : given.items())
+        arguments += (arguments.empty() ? "" : ", ") + name + "=" + write_exact_json(value);
+      calls += (calls.empty() ? "" : ", ") + call.name + "(" + arguments + ")";
+    }
+    message.content += "<|tool_call_start|>[" + calls + "]<|tool_call_end|>";
+    message.tool_calls.clear();
+  }
+}
+
+}  // namespace
+
 std::optional<ToolParser> offer_tools(const Engine& engine, const OfferedTools& offered, Request& request) {
   if (offered.tools.empty()) return std::nullopt;
   const std::optional<ToolFormat> own = tool_format(engine.chat_template());
@@ -80,6 +101,8 @@ std::optional<ToolParser> offer_tools(const Engine& engine, const OfferedTools& 
   }
   if (own) {
     request.tools = text_of(list);
+    if (*own == ToolFormat::Python && engine.chat_template().find("tool_calls") == std::string_view::npos)
+      write_python_calls(request.messages);
   } else {
     describe_tools(list, request.messages);
   }

@@ -8,6 +8,7 @@
 #include "files/big_integers.h"
 #include "server/answers/json_answers.h"
 #include "server/fields/bad_request.h"
+#include "server/tools/python_grammar.h"
 #include "server/tools/tag_formats.h"
 #include "server/tools/xml_grammar.h"
 
@@ -59,6 +60,16 @@ ordered_json xml_call(const OfferedTools& offered) {
   return any_of(std::move(calls));
 }
 
+/// name(argument=value, ...) of any of them.
+ordered_json python_calls(const OfferedTools& offered) {
+  ordered_json calls = ordered_json::array();
+  for (const Tool& tool : offered.tools) {
+    if (!offered.only.empty() && tool.name != offered.only) continue;
+    calls.push_back(python_call(tool, tool.strict.value_or(offered.required)));
+  }
+  return any_of(std::move(calls));
+}
+
 /// {"name": ..., "arguments": {...}} of any of the functions that may be called.
 ordered_json call(const OfferedTools& offered, std::string_view key) {
   ordered_json calls = ordered_json::array();
@@ -71,6 +82,11 @@ ordered_json call(const OfferedTools& offered, std::string_view key) {
   return any_of(std::move(calls));
 }
 
+/// Whether several calls stand in one list.
+bool is_list(ToolFormat format) {
+  return format == ToolFormat::Mistral || format == ToolFormat::Python;
+}
+
 /// All that the model writes when it calls functions at once, from the tag that begins it.
 ordered_json calls_tag(const Engine& engine, ToolFormat format, const OfferedTools& offered) {
   const ordered_json begin = tag_text(engine, tool_tag(format));
@@ -78,11 +94,18 @@ ordered_json calls_tag(const Engine& engine, ToolFormat format, const OfferedToo
     return tag(begin, sequence({text("\n<function="), xml_call(offered), text("</function>\n")}),
                tag_text(engine, "</tool_call>"));
   }
-  const ordered_json one = call(offered, "arguments");
+  const ordered_json one = format == ToolFormat::Python ? python_calls(offered) : call(offered, "arguments");
   if (format == ToolFormat::Hermes)
     return tag(begin, sequence({text("\n"), one, text("\n")}), tag_text(engine, "</tool_call>"));
-  ordered_json list = {some("optional", text(" ")), text("["), one};
+  ordered_json list = ordered_json::array();
+  if (format == ToolFormat::Mistral) list.push_back(some("optional", text(" ")));
+  list.push_back(text("["));
+  list.push_back(one);
   if (offered.parallel) list.push_back(some("star", sequence({text(", "), one})));
+  if (format == ToolFormat::Python) {
+    list.push_back(text("]"));
+    return tag(begin, sequence(std::move(list)), tag_text(engine, "<|tool_call_end|>"));
+  }
   return tag(begin, sequence(std::move(list)), "]");
 }
 
@@ -90,7 +113,7 @@ ordered_json calls_tag(const Engine& engine, ToolFormat format, const OfferedToo
 ordered_json required_format(const Engine& engine, ToolFormat format, const OfferedTools& offered) {
   if (format == ToolFormat::Llama3) return call(offered, "parameters");
   ordered_json one = calls_tag(engine, format, offered);
-  if (format == ToolFormat::Mistral || !offered.parallel) return one;
+  if (!offered.parallel || is_list(format)) return one;
   return sequence({one, some("star", sequence({text("\n"), one}))});
 }
 
@@ -117,7 +140,7 @@ ordered_json free_format(const Engine& engine, ToolFormat format, const OfferedT
   return {{"type", by_token ? "token_triggered_tags" : "triggered_tags"},
           {by_token ? "trigger_tokens" : "triggers", std::move(triggers)},
           {"tags", std::move(tags)},
-          {"stop_after_first", !offered.parallel || format == ToolFormat::Mistral}};
+          {"stop_after_first", !offered.parallel || is_list(format)}};
 }
 
 }  // namespace

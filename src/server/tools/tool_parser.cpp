@@ -16,6 +16,7 @@ std::string_view separators(ToolFormat format) {
     case ToolFormat::Llama3:
       return " \n\t\r;";
     case ToolFormat::Mistral:
+    case ToolFormat::Python:
       return " \n\t\r,[";
   }
   return {};
@@ -27,11 +28,17 @@ std::string_view block_end(ToolFormat format) {
     case ToolFormat::Xml:
       return "</tool_call>";
     case ToolFormat::Mistral:
+    case ToolFormat::Python:
       return "]";
     case ToolFormat::Llama3:
       return {};
   }
   return {};
+}
+
+/// A token behind block_end() that is shown or not; empty: there is none.
+std::string_view after_block(ToolFormat format) {
+  return format == ToolFormat::Python ? "<|tool_call_end|>" : "";
 }
 
 /// What begins a call that has no tag before it; empty: nothing does.
@@ -55,6 +62,9 @@ std::optional<ToolFormat> tool_format(std::string_view chat_template) {
   if (!has("tools")) return std::nullopt;
   if (has(XmlCallReader::kBegin) && has("<parameter=")) return ToolFormat::Xml;
   if (has(tool_tag(ToolFormat::Hermes))) return ToolFormat::Hermes;
+  // The first of LFM2's templates name one of these only.
+  if (has(tool_tag(ToolFormat::Python)) || has("<|tool_list_start|>") || has("List of tools: ["))
+    return ToolFormat::Python;
   if (has(tool_tag(ToolFormat::Mistral))) return ToolFormat::Mistral;
   if (has("<|start_header_id|>") && has("\"parameters\":")) return ToolFormat::Llama3;
   return std::nullopt;
@@ -69,6 +79,8 @@ std::string_view tool_tag(ToolFormat format) {
       return "<|python_tag|>";
     case ToolFormat::Mistral:
       return "[TOOL_CALLS]";
+    case ToolFormat::Python:
+      return "<|tool_call_start|>";
   }
   return {};
 }
@@ -119,6 +131,14 @@ bool ToolParser::advance_content(bool last, std::vector<AnswerPiece>& to) {
     if (first == std::string::npos && !last) return false;
     if (first != std::string::npos && pending_[first] == '{') return enter_block(first);
   }
+  if (const std::string_view end = after_block(format_); after_call_ && !end.empty()) {
+    pending_.erase(0, std::min(pending_.find_first_not_of(kSpaces), pending_.size()));
+    if (pending_.starts_with(end)) pending_.erase(0, end.size());
+    if (!pending_.empty() && end.starts_with(pending_)) {
+      if (!last) return false;
+      pending_.clear();
+    }
+  }
   const std::string_view tag = tool_tag(format_);
   const std::string_view bare = bare_begin(format_);
   const std::size_t tag_at = pending_.find(tag);
@@ -160,13 +180,12 @@ bool ToolParser::advance_between(bool last, std::vector<AnswerPiece>& to) {
   if (!closing.empty()) {
     if (pending_.starts_with(closing)) {
       pending_.erase(0, closing.size());
-      withheld_.clear();
     } else if (closing.starts_with(pending_)) {
       if (!last) return false;
       pending_.clear();
-      withheld_.clear();
     }
   }
+  if (block_has_call_) withheld_.clear();  // separators
   return leave_block(to);
 }
 
@@ -177,6 +196,8 @@ bool ToolParser::begin_call() {
     reader_ = XmlCallReader(functions_);
   } else if (pending_.front() == '{') {
     reader_ = JsonCallReader();
+  } else if (format_ == ToolFormat::Python && PythonCallReader::begins_name(pending_.front())) {
+    reader_ = PythonCallReader();
   } else {
     return false;
   }

@@ -9,6 +9,7 @@
 
 #include "server/tools/argument_types.h"
 #include "server/tools/json_call_reader.h"
+#include "server/tools/python_call_reader.h"
 #include "server/tools/xml_call_reader.h"
 
 namespace augur {
@@ -20,6 +21,7 @@ enum class ToolFormat {
   Mistral,  ///< [TOOL_CALLS][{"name", "arguments"}, ...]
   Xml,      ///< <tool_call><function=N><parameter=P>V</parameter></function></tool_call>, Qwen's since
             ///< Qwen3-Coder
+  Python,   ///< <|tool_call_start|>[f(x=1, y="a"), ...]<|tool_call_end|>, LFM2's
 };
 
 /// The one that a chat template writes; nothing where it knows no tools.
@@ -77,7 +79,7 @@ class ToolParser {
   bool block_has_call_ = false;  ///< since calls were expected
   bool call_has_begun_ = false;
   int calls_ = 0;
-  std::variant<JsonCallReader, XmlCallReader> reader_;
+  std::variant<JsonCallReader, XmlCallReader, PythonCallReader> reader_;
 };
 
 }  // namespace augur

@@ -33,6 +33,8 @@ std::string template_of(ToolFormat format) {
       return tools + "<|start_header_id|> \"parameters\": {% endif %}" + std::string(kMessages);
     case ToolFormat::Mistral:
       return tools + "[TOOL_CALLS]{% endif %}" + std::string(kMessages);
+    case ToolFormat::Python:
+      return tools + "<|tool_call_start|>{% endif %}" + std::string(kMessages);
     case ToolFormat::Xml:
       // Its calls are long: without the tools' text they fit into the model's context.
       return "{% if tools %}<tool_call><function=N><parameter=P>{% endif %}" + std::string(kMessages);
@@ -166,7 +168,7 @@ TEST(XmlGrammar, TextsAreHeldToWhatTheyCanBe) {
   EXPECT_THAT(refusal(R"({"properties": {}, "required": ["b"]})"), HasSubstr("\"required\" names \"b\""));
   EXPECT_THAT(refusal(R"({"properties": {"a>": {}}})"), HasSubstr("expected a name without"));
   EXPECT_THAT(refusal(R"({"anyOf": [{}]})"), HasSubstr("'anyOf' cannot be enforced"));
-  EXPECT_THAT(refusal(R"({"properties": 3})"), HasSubstr("the schema of an object"));
+  EXPECT_THAT(refusal(R"({"properties": 3})"), HasSubstr("properties: expected an object"));
   EXPECT_THAT(
       refusal(R"({"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"$ref": "#/$defs/a"}}})"),
       HasSubstr("lead nowhere"));
@@ -254,15 +256,39 @@ TEST_P(ToolChoiceTest, WhatCannotBeDemandedIsNamed) {
       << "not strict: any object";
 }
 
+TEST(ToolHistory, IsContentWhereLfmsTemplateHasNoPlaceForCalls) {
+  const testing_support::TemplatedStories model(template_of(ToolFormat::Python));
+  Service service{{.model = "stories", .api_keys = {}, .speculation = {}}};
+  HttpServer server{{.port = 0}, service};
+  service.open(*model.engine, {.parallel = 1});
+  httplib::Client client("127.0.0.1", server.port());
+  const auto answer = [&](const char* path, const json& body) {
+    return json::parse(client.Post(path, body.dump(), "application/json")->body);
+  };
+  const json call = {{"id", "1"},
+                     {"type", "function"},
+                     {"function", {{"name", "trip"}, {"arguments", R"({"place": "Rome", "days": 2})"}}}};
+  const json asked = {{"role", "user"}, {"content", "Go."}};
+  const json called = {{"role", "assistant"}, {"content", "So: "}, {"tool_calls", {call, call}}};
+  const json body = {{"messages", {asked, called, asked}}, {"tools", {function("trip")}}};
+  const json tokens = answer("/tokenize", body)["tokens"];
+  EXPECT_THAT(
+      answer("/detokenize", {{"tokens", tokens}})["content"].get<std::string>(),
+      HasSubstr(
+          R"(So: <|tool_call_start|>[trip(place="Rome", days=2), trip(place="Rome", days=2)]<|tool_call_end|>)"));
+  service.drain();
+}
+
 std::string name_of(const testing::TestParamInfo<ToolFormat>& form) {
   return form.param == ToolFormat::Hermes    ? "Hermes"
          : form.param == ToolFormat::Llama3  ? "Llama3"
          : form.param == ToolFormat::Mistral ? "Mistral"
-                                             : "Xml";
+         : form.param == ToolFormat::Xml     ? "Xml"
+                                             : "Python";
 }
 INSTANTIATE_TEST_SUITE_P(Forms, ToolChoiceTest,
                          testing::Values(ToolFormat::Hermes, ToolFormat::Llama3, ToolFormat::Mistral,
-                                         ToolFormat::Xml),
+                                         ToolFormat::Xml, ToolFormat::Python),
                          name_of);
 
 }  // namespace

@@ -75,6 +75,10 @@ TEST(ToolParser, FormatsAreKnownByTheirTemplates) {
   EXPECT_EQ(format_of("meta-llama-Llama-3.3-70B-Instruct"), ToolFormat::Llama3);
   EXPECT_EQ(format_of("mistralai-Mistral-Nemo-Instruct-2407"), ToolFormat::Mistral);
   EXPECT_EQ(tool_format("{{ tools }}<tool_call>\n<function=example>\n<parameter=one>\n"), ToolFormat::Xml);
+  // LFM2's templates do not say how calls are written, but how tools are.
+  EXPECT_EQ(tool_format("{% if tools %}List of tools: <|tool_list_start|>[{{ tools | tojson }}]"),
+            ToolFormat::Python);
+  EXPECT_EQ(tool_format("{% if tools %}{% set s = \"List of tools: [\" %}"), ToolFormat::Python);
   EXPECT_EQ(format_of("HuggingFaceTB-SmolLM2-135M-Instruct"), std::nullopt);
   EXPECT_EQ(format_of("microsoft-Phi-3.5-mini-instruct"), std::nullopt);
 }

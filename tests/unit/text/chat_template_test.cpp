@@ -43,6 +43,19 @@ TEST(ChatTemplate, RendersMessagesAndExtraVariables) {
   EXPECT_EQ(chat.render(kQuestion, false, nlohmann::json::object()), "user: Hi\n");
 }
 
+TEST(ChatTemplate, ThoughtsHaveTheNameThatTheTemplateReads) {
+  const std::vector<Message> thought = {{.role = "assistant", .content = "4", .reasoning = "Sum."}};
+  const std::string all = "{% for m in messages %}{{ m | tojson }}{% endfor %}";
+  EXPECT_EQ(Template(all).render(thought, false, nullptr),
+            R"({"role": "assistant", "content": "4", "reasoning_content": "Sum."})");
+  for (const char* reads : {"m.thinking", "m[\"thinking\"]", "m['thinking']"}) {
+    const Template chat(std::string("{% for m in messages %}{% if ") + reads + " %}({{ " + reads +
+                        " }}){% endif %}{{ m.content }}{% endfor %}");
+    EXPECT_EQ(chat.render(thought, false, nullptr), "(Sum.)4") << reads;
+    EXPECT_EQ(chat.render({{.role = "assistant", .content = "4"}}, false, nullptr), "4");
+  }
+}
+
 TEST(ChatTemplate, UnsupportedConstructsAreNamedWithTheirLine) {
   EXPECT_THAT(parse_error("a\n{% include 'x' %}"), HasSubstr("line 2: unsupported statement \"include\""));
   EXPECT_THAT(render_error("{{ x\n | urlize }}"), HasSubstr("line 2: unsupported filter \"urlize\""));
