@@ -27,7 +27,7 @@ class Answer {
   }
 
   // Text alone: what had been held back.
-  token(text, who) {
+  token(text, who, thought) {
     const now = performance.now();
     if (who) {
       this.first ??= now;
@@ -42,7 +42,7 @@ class Answer {
         ...[...this.used].map((i) => [`${proposers[i - 1]}, deeper is stronger`, proposerColour(i, 4)])]));
     }
     const what = index > 0 ? `${who.drafter}, depth ${who.depth}` : "the model's own";
-    const span = el("span", { class: "token", title: what, style: `background:${proposerColour(index, who?.depth || 0)}` }, text);
+    const span = el("span", { class: thought ? "token thought" : "token", title: what, style: `background:${proposerColour(index, who?.depth || 0)}` }, text);
     this.text.append(span);
     this.pending.push(span);
     this.draw();
@@ -62,7 +62,10 @@ class Answer {
     this.draw();
   }
 
-  get content() { return this.text.textContent; }
+  // Without what was thought.
+  get content() {
+    return [...this.text.children].filter((span) => !span.classList.contains("thought")).map((s) => s.textContent).join("");
+  }
   get tau() { return this.rounds.length > 0 ? this.ids.length / this.rounds.length : NaN; }
   // The first token waits for the prompt.
   get speed() { return this.ids.length > 1 && this.last > this.first ? 1000 * (this.ids.length - 1) / (this.last - this.first) : NaN; }

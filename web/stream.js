@@ -40,7 +40,7 @@ async function* events(response) {
   }
 }
 
-// Streams a chat completion into `sink`: token(text, {id, drafter, depth}), round(round), end(reason, usage).
+// Streams a chat completion into `sink`: token(text, {id, drafter, depth}, thought), round(round), end(reason, usage).
 async function complete(body, signal, sink) {
   const response = await request("/v1/chat/completions", {
     method: "POST", signal, headers: { "Content-Type": "application/json" },
@@ -58,7 +58,10 @@ async function complete(body, signal, sink) {
     if (!choice) continue;
     const told = choice.speculation || {};
     if (told.round) sink.round(told.round);
-    else if (choice.finish_reason === null) sink.token(choice.delta.content || "", told.token);
+    else if (choice.finish_reason === null) {
+      const thought = choice.delta.reasoning_content;
+      sink.token(thought || choice.delta.content || "", told.token, Boolean(thought));
+    }
     reason = choice.finish_reason || reason;
   }
   sink.end(reason, usage);

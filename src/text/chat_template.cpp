@@ -27,17 +27,28 @@ bool reads_thinking(std::string_view source) {
                      [&](std::string_view read) { return source.find(read) != std::string_view::npos; });
 }
 
-/// `number`: for messages of errors, from 1. `thinking`: thoughts have this name, too.
-nlohmann::ordered_json as_variables(const Message& message, std::size_t number, bool thinking) {
+constexpr std::string_view kFinalChannel = "<|channel|>final<|message|>";
+
+/// Of a template, how messages have to be put to it.
+struct Reading {
+  bool thinking = false;  ///< thoughts have this name, too
+  bool channels = false;  ///< gpt-oss': beside calls it takes thoughts or content, not both
+};
+
+/// `number`: for messages of errors, from 1.
+nlohmann::ordered_json as_variables(const Message& message, std::size_t number, const Reading& reading) {
   using nlohmann::ordered_json;
   ordered_json variables = {{"role", message.role}};
-  if (message.absence == Message::Absence::Null && message.content.empty())
+  const bool thoughts_alone = reading.channels && !message.reasoning.empty() && !message.tool_calls.empty();
+  if (thoughts_alone)
+    variables["content"] = "";
+  else if (message.absence == Message::Absence::Null && message.content.empty())
     variables["content"] = nullptr;
   else if (message.absence != Message::Absence::Missing || !message.content.empty())
     variables["content"] = to_valid_utf8(message.content);
   if (!message.reasoning.empty()) {
     variables["reasoning_content"] = to_valid_utf8(message.reasoning);
-    if (thinking) variables["thinking"] = variables["reasoning_content"];
+    if (reading.thinking) variables["thinking"] = variables["reasoning_content"];
   }
   if (!message.tool_calls.empty()) {
     ordered_json calls = ordered_json::array();
@@ -94,13 +105,14 @@ bool fill_content(nlohmann::ordered_json& messages) {
 struct ChatTemplate::Program {
   jinja::Body body;
   TemplateLimits limits;
-  bool thinking = false;  ///< it reads thoughts by this name
+  Reading reading;
 };
 
 ChatTemplate::ChatTemplate(std::string_view source, const TemplateLimits& limits)
     : program_(std::make_unique<Program>()) {
   program_->limits = limits;
-  program_->thinking = reads_thinking(source);
+  program_->reading = {.thinking = reads_thinking(source),
+                       .channels = source.find(kFinalChannel) != std::string_view::npos};
   if (valid_utf8_prefix(source) != source.size()) throw Error("chat template: not valid UTF-8");
   try {
     program_->body = jinja::parse(source);
@@ -112,6 +124,10 @@ ChatTemplate::ChatTemplate(std::string_view source, const TemplateLimits& limits
 ChatTemplate::~ChatTemplate() = default;
 ChatTemplate::ChatTemplate(ChatTemplate&&) noexcept = default;
 ChatTemplate& ChatTemplate::operator=(ChatTemplate&&) noexcept = default;
+
+std::string_view ChatTemplate::content_header() const {
+  return program_->reading.channels ? kFinalChannel : std::string_view();
+}
 
 MarkedText ChatTemplate::render(const std::vector<Message>& messages, bool add_generation_prompt,
                                 const nlohmann::ordered_json& client,
@@ -125,7 +141,7 @@ MarkedText ChatTemplate::render(const std::vector<Message>& messages, bool add_g
     if (std::find(kRoles.begin(), kRoles.end(), message.role) == kRoles.end())
       throw Error("chat message {}: unsupported role \"{}\" (supported: system, user, assistant, tool)",
                   i + 1, message.role);
-    list.push_back(as_variables(message, i + 1, program_->thinking));
+    list.push_back(as_variables(message, i + 1, program_->reading));
   }
   variables["messages"] = std::move(list);
   variables["add_generation_prompt"] = add_generation_prompt;

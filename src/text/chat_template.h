@@ -41,6 +41,9 @@ class ChatTemplate {
   /// `documents` are none where they are not given.
   MarkedText render(const nlohmann::ordered_json& client, const nlohmann::ordered_json& own) const;
 
+  /// What the template writes between the generation prompt and a reply's content; empty: nothing.
+  std::string_view content_header() const;
+
  private:
   struct Program;
   std::unique_ptr<Program> program_;

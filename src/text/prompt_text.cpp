@@ -70,6 +70,7 @@ MarkedText render_chat(const ChatTemplate& chat_template, const Tokenizer& token
   check_continued(chat.messages);
   const std::vector<Message> before(chat.messages.begin(), chat.messages.end() - 1);
   MarkedText text = chat_template.render(before, true, client, own);
+  text.text += chat_template.content_header();
   const std::string content = to_valid_utf8(chat.messages.back().content);
   if (content.empty()) return text;
   const std::size_t begin = text.text.size();

@@ -8,7 +8,7 @@ namespace {
 void add(const std::vector<AnswerPiece>& pieces, ParsedAnswer& to) {
   for (const AnswerPiece& piece : pieces) {
     if (piece.call < 0) {
-      to.content += piece.text;
+      (piece.thought ? to.thoughts : to.content) += piece.text;
       continue;
     }
     if (!piece.name.empty()) to.calls.push_back({.id = new_call_id(), .name = piece.name, .arguments = {}});
@@ -18,14 +18,10 @@ void add(const std::vector<AnswerPiece>& pieces, ParsedAnswer& to) {
 
 }  // namespace
 
-ParsedAnswer parse_answer(std::optional<ToolParser> parser, std::string_view text) {
+ParsedAnswer parse_answer(AnswerParser parser, std::string_view text) {
   ParsedAnswer answer;
-  if (!parser) {
-    answer.content = text;
-    return answer;
-  }
-  add(parser->read_text(text), answer);
-  add(parser->read_end(), answer);
+  add(parser.read_text(text), answer);
+  add(parser.read_end(), answer);
   return answer;
 }
 

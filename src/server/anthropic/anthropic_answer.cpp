@@ -32,6 +32,11 @@ ordered_json stop_sequence(const Result& result) {
   return result.stop_string.empty() ? ordered_json() : ordered_json(result.stop_string);
 }
 
+/// Nothing here signs thoughts.
+ordered_json thinking(std::string_view text) {
+  return {{"type", "thinking"}, {"thinking", text}, {"signature", ""}};
+}
+
 ordered_json tool_use(std::string id, const std::string& name, ordered_json input) {
   return {{"type", "tool_use"}, {"id", std::move(id)}, {"name", name}, {"input", std::move(input)}};
 }
@@ -39,14 +44,13 @@ ordered_json tool_use(std::string id, const std::string& name, ordered_json inpu
 }  // namespace
 
 AnthropicAnswer::AnthropicAnswer(const Served& served, bool stream, std::string model,
-                                 std::size_t prompt_tokens, std::optional<ToolParser> tools,
+                                 std::size_t prompt_tokens, AnswerParser parser,
                                  std::shared_ptr<Exchange> exchange)
     : GenerationAnswer(served, std::move(exchange), stream, 1),
       model_(std::move(model)),
       prompt_tokens_(prompt_tokens),
-      tools_(std::move(tools)),
       id_(random_id("msg_")),
-      parser_(tools_) {}
+      parser_(std::move(parser)) {}
 
 ordered_json AnthropicAnswer::message() const {
   return {{"id", id_},
@@ -62,8 +66,9 @@ ordered_json AnthropicAnswer::message() const {
 void AnthropicAnswer::finish(const std::vector<Result>& results) {
   const Result& result = results.front();
   if (streamed()) return end_stream(result);
-  const ParsedAnswer answer = parse_answer(tools_, result.text);
+  const ParsedAnswer answer = parse_answer(parser_, result.text);
   ordered_json body = message();
+  if (!answer.thoughts.empty()) body["content"].push_back(thinking(answer.thoughts));
   if (!answer.content.empty() || answer.calls.empty()) {
     body["content"].push_back({{"type", "text"}, {"text", answer.content}});
   }
@@ -91,8 +96,7 @@ void AnthropicAnswer::begin_message() {
 void AnthropicAnswer::take_token(int, const TokenEvent& event) {
   begin_message();
   if (event.text.empty()) return;
-  if (!parser_) return send_piece({.text = std::string(event.text)});
-  for (const AnswerPiece& piece : parser_->read_text(event.text)) send_piece(piece);
+  for (const AnswerPiece& piece : parser_.read_text(event.text)) send_piece(piece);
 }
 
 void AnthropicAnswer::begin_block(Block block, ordered_json content) {
@@ -108,7 +112,10 @@ void AnthropicAnswer::end_block() {
 
 void AnthropicAnswer::send_piece(const AnswerPiece& piece) {
   ordered_json delta;
-  if (piece.call < 0) {
+  if (piece.thought) {
+    if (block_ != Block::Thinking) begin_block(Block::Thinking, thinking(""));
+    delta = {{"type", "thinking_delta"}, {"thinking", piece.text}};
+  } else if (piece.call < 0) {
     if (block_ != Block::Text) begin_block(Block::Text, {{"type", "text"}, {"text", ""}});
     delta = {{"type", "text_delta"}, {"text", piece.text}};
   } else {
@@ -122,11 +129,8 @@ void AnthropicAnswer::send_piece(const AnswerPiece& piece) {
 
 void AnthropicAnswer::end_stream(const Result& result) {
   begin_message();
-  std::size_t calls = 0;
-  if (parser_) {
-    for (const AnswerPiece& piece : parser_->read_end()) send_piece(piece);
-    calls = static_cast<std::size_t>(parser_->calls());
-  }
+  for (const AnswerPiece& piece : parser_.read_end()) send_piece(piece);
+  const auto calls = static_cast<std::size_t>(parser_.calls());
   end_block();
   send({{"type", "message_delta"},
         {"delta", {{"stop_reason", stop_reason(result, calls)}, {"stop_sequence", stop_sequence(result)}}},

@@ -1,25 +1,24 @@
 #pragma once
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "augur/session.h"
 #include "server/answers/generation_answer.h"
-#include "server/tools/tool_parser.h"
+#include "server/turns/answer_parser.h"
 
 namespace augur {
 
 /// The answer of /v1/messages, whole or as a stream of Anthropic's events.
 class AnthropicAnswer final : public GenerationAnswer {
  public:
-  /// `prompt_tokens`: of the request; `tools`: what takes answers apart where the model may call functions.
+  /// `prompt_tokens`: of the request; `parser`: what takes the answer apart.
   AnthropicAnswer(const Served& served, bool stream, std::string model, std::size_t prompt_tokens,
-                  std::optional<ToolParser> tools, std::shared_ptr<Exchange> exchange);
+                  AnswerParser parser, std::shared_ptr<Exchange> exchange);
 
  private:
-  enum class Block { None, Text, ToolUse };
+  enum class Block { None, Text, Thinking, ToolUse };
 
   void take_token(int index, const TokenEvent& event) override;
   void finish(const std::vector<Result>& results) override;
@@ -33,10 +32,9 @@ class AnthropicAnswer final : public GenerationAnswer {
 
   const std::string model_;
   const std::size_t prompt_tokens_;
-  const std::optional<ToolParser> tools_;
   const std::string id_;
   // Of a stream; the session's thread's.
-  std::optional<ToolParser> parser_;
+  AnswerParser parser_;
   bool begun_ = false;
   Block block_ = Block::None;
   int block_index_ = -1;

@@ -1,6 +1,5 @@
 #include <array>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 
 #include "server/answers/json_answers.h"
@@ -8,6 +7,7 @@
 #include "server/anthropic/anthropic_errors.h"
 #include "server/anthropic/anthropic_request.h"
 #include "server/endpoint.h"
+#include "server/turns/chat_turn.h"
 
 namespace augur {
 namespace {
@@ -23,10 +23,9 @@ AnthropicRequest read(AnthropicEndpoint endpoint, const Served& served, const Ht
 void messages(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
   AnthropicRequest parsed = read(AnthropicEndpoint::Messages, served, http, *exchange);
   require_model(served, parsed.model);
-  std::optional<ToolParser> tools = offer_tools(served.engine, parsed.tools, parsed.request);
-  tokenize_prompt(served.engine, parsed.request);
+  AnswerParser parser = begin_chat(served.engine, parsed.tools, parsed.thoughts, parsed.request);
   std::make_shared<AnthropicAnswer>(served, parsed.stream, served.options.model,
-                                    parsed.request.prompt_tokens.size(), std::move(tools), exchange)
+                                    parsed.request.prompt_tokens.size(), std::move(parser), exchange)
       ->submit(parsed.request, {});
 }
 

@@ -7,12 +7,14 @@
 #include "augur/options.h"
 #include "server/fields/request_fields.h"
 #include "server/tools/offered_tools.h"
+#include "server/turns/chat_turn.h"
 
 namespace augur {
 
 struct AnthropicRequest {
   Request request;
   OfferedTools tools;
+  ThoughtWishes thoughts;
   bool stream = false;
   std::string model;  ///< as the client names it; empty: it does not
 };

@@ -56,6 +56,7 @@ const char* finish_reason(const Result& result, std::size_t calls) {
 
 ordered_json message_of(const ParsedAnswer& answer) {
   ordered_json message = {{"role", "assistant"}, {"content", answer.content}};
+  if (!answer.thoughts.empty()) message["reasoning_content"] = answer.thoughts;
   if (answer.calls.empty()) return message;
   if (answer.content.empty()) message["content"] = nullptr;
   for (const ToolCall& call : answer.calls) {
@@ -69,8 +70,8 @@ ordered_json message_of(const ParsedAnswer& answer) {
 }  // namespace
 
 OpenAiAnswer::OpenAiAnswer(OpenAiEndpoint endpoint, const OpenAiRequest& request,
-                           std::vector<EchoedPrompt> echoes, std::optional<ToolParser> tools,
-                           const Served& served, std::shared_ptr<Exchange> exchange)
+                           std::vector<EchoedPrompt> echoes, AnswerParser parser, const Served& served,
+                           std::shared_ptr<Exchange> exchange)
     : GenerationAnswer(served, std::move(exchange), request.stream,
                        request.choices * static_cast<int>(request.requests.size()), request.wishes),
       endpoint_(endpoint),
@@ -86,21 +87,17 @@ OpenAiAnswer::OpenAiAnswer(OpenAiEndpoint endpoint, const OpenAiRequest& request
       created_(std::chrono::duration_cast<std::chrono::seconds>(
                    std::chrono::system_clock::now().time_since_epoch())
                    .count()),
-      tools_(std::move(tools)),
+      parser_(std::move(parser)),
       begun_(request.requests.size() * static_cast<std::size_t>(request.choices)),
       characters_(begun_.size()) {
-  if (tools_ && request.stream) parsers_.assign(begun_.size(), *tools_);
+  if (request.stream) parsers_.assign(begun_.size(), parser_);
 }
 
 void OpenAiAnswer::take_token(int index, const TokenEvent& event) {
   if (stream_speculation_ && event.token >= 0) speculation_["token"] = token_json(event);
   const auto i = static_cast<std::size_t>(index);
   ordered_json logprobs = logprobs_of(i, event);
-  if (!parsers_.empty()) {
-    send_pieces(index, parsers_[i].read_text(event.text), std::move(logprobs));
-  } else if (!event.text.empty() || !logprobs.is_null()) {
-    send_text(index, event.text, std::move(logprobs));
-  }
+  send_pieces(index, parsers_[i].read_text(event.text), std::move(logprobs));
   if (!speculation_.is_null()) send_text(index, "", nullptr);  // its text is held back
 }
 
@@ -120,13 +117,9 @@ void OpenAiAnswer::take_progress(int index) {
 
 void OpenAiAnswer::choice_ended(int index, const Result& result) {
   if (!streamed()) return;
-  std::size_t calls = 0;
-  if (!parsers_.empty()) {
-    ToolParser& parser = parsers_[static_cast<std::size_t>(index)];
-    send_pieces(index, parser.read_end(), nullptr);
-    calls = static_cast<std::size_t>(parser.calls());
-  }
-  const char* const reason = finish_reason(result, calls);
+  AnswerParser& parser = parsers_[static_cast<std::size_t>(index)];
+  send_pieces(index, parser.read_end(), nullptr);
+  const char* const reason = finish_reason(result, static_cast<std::size_t>(parser.calls()));
   ordered_json choice = {{"index", index}};
   if (endpoint_ == OpenAiEndpoint::ChatCompletions) {
     begin_chat(index);
@@ -208,6 +201,10 @@ void OpenAiAnswer::send_pieces(int index, const std::vector<AnswerPiece>& pieces
   // What is known of a token goes out with the first piece, or alone where its text is held back.
   for (const AnswerPiece& piece : pieces) {
     ordered_json known = std::exchange(logprobs, nullptr);
+    if (piece.thought) {
+      send_delta(index, {{"reasoning_content", piece.text}}, std::move(known));
+      continue;
+    }
     if (piece.call < 0) {
       send_text(index, piece.text, std::move(known));
       continue;
@@ -221,7 +218,9 @@ void OpenAiAnswer::send_pieces(int index, const std::vector<AnswerPiece>& pieces
     call["function"]["arguments"] = piece.text;
     send_delta(index, {{"tool_calls", ordered_json::array({std::move(call)})}}, std::move(known));
   }
-  if (!logprobs.is_null()) send_delta(index, ordered_json::object(), std::move(logprobs));
+  if (logprobs.is_null()) return;
+  if (endpoint_ == OpenAiEndpoint::Completions) return send_text(index, "", std::move(logprobs));
+  send_delta(index, ordered_json::object(), std::move(logprobs));
 }
 
 void OpenAiAnswer::begin_chat(int index) {
@@ -268,7 +267,7 @@ void OpenAiAnswer::finish(const std::vector<Result>& results) {
   ordered_json body = frame(false);
   for (std::size_t i = 0; i < results.size(); ++i) {
     ordered_json choice = {{"index", i}};
-    const ParsedAnswer answer = parse_answer(tools_, results[i].text);
+    const ParsedAnswer answer = parse_answer(parser_, results[i].text);
     if (endpoint_ == OpenAiEndpoint::Completions) {
       const EchoedPrompt* const echo = echo_of(i);
       choice["text"] = echo == nullptr ? answer.content : echo->text + answer.content;

@@ -9,7 +9,7 @@
 #include "augur/session.h"
 #include "server/answers/generation_answer.h"
 #include "server/openai/openai_request.h"
-#include "server/tools/tool_parser.h"
+#include "server/turns/answer_parser.h"
 
 namespace augur {
 
@@ -22,9 +22,9 @@ struct EchoedPrompt {
 /// The answer of /v1/chat/completions or /v1/completions, whole or as a stream of chunks.
 class OpenAiAnswer final : public GenerationAnswer {
  public:
-  /// `echoes`: by request; empty: none. `tools`: what takes answers apart where the model may call functions.
+  /// `echoes`: by request; empty: none. `parser`: what takes answers apart.
   OpenAiAnswer(OpenAiEndpoint endpoint, const OpenAiRequest& request, std::vector<EchoedPrompt> echoes,
-               std::optional<ToolParser> tools, const Served& served, std::shared_ptr<Exchange> exchange);
+               AnswerParser parser, const Served& served, std::shared_ptr<Exchange> exchange);
 
  private:
   void take_token(int index, const TokenEvent& event) override;
@@ -61,10 +61,10 @@ class OpenAiAnswer final : public GenerationAnswer {
   const std::string model_;
   const std::string id_;
   const std::int64_t created_;
-  const std::optional<ToolParser> tools_;
+  const AnswerParser parser_;
   // By choice; the session's thread's.
   std::vector<bool> begun_;
-  std::vector<ToolParser> parsers_;       ///< of streams
+  std::vector<AnswerParser> parsers_;     ///< of streams
   std::vector<std::int64_t> characters_;  ///< that have been streamed, where log-probabilities say so
   nlohmann::ordered_json speculation_;    ///< goes out with the next chunk
 };

@@ -1,6 +1,5 @@
 #include <array>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 
 #include "server/answers/json_answers.h"
@@ -8,6 +7,7 @@
 #include "server/fields/json_fields.h"
 #include "server/openai/openai_answer.h"
 #include "server/openai/openai_request.h"
+#include "server/turns/chat_turn.h"
 
 namespace augur {
 namespace {
@@ -19,19 +19,19 @@ void complete(const Served& served, const HttpRequest& http, const std::shared_p
                                               served.options.speculation, notes);
   tell_ignored(notes, served, *exchange);
   require_model(served, parsed.model);
-  std::optional<ToolParser> tools;
+  AnswerParser parser;
   if (kEndpoint == OpenAiEndpoint::ChatCompletions) {
-    tools = offer_tools(served.engine, parsed.tools, parsed.requests.front());
+    parser = begin_chat(served.engine, parsed.tools, parsed.thoughts, parsed.requests.front());
   }
   std::vector<EchoedPrompt> echoes;
   for (Request& request : parsed.requests) {
     std::string text = request.prompt;
-    tokenize_prompt(served.engine, request);
+    if (kEndpoint == OpenAiEndpoint::Completions) tokenize_prompt(served.engine, request);
     if (!parsed.echo) continue;
     if (text.empty()) text = served.engine.detokenize(request.prompt_tokens, true);
     echoes.push_back({.text = std::move(text), .tokens = request.prompt_tokens});
   }
-  std::make_shared<OpenAiAnswer>(kEndpoint, parsed, std::move(echoes), std::move(tools), served, exchange)
+  std::make_shared<OpenAiAnswer>(kEndpoint, parsed, std::move(echoes), std::move(parser), served, exchange)
       ->submit(parsed.requests, {.priority = parsed.priority, .seconds = parsed.seconds});
 }
 

@@ -9,6 +9,7 @@
 #include "server/fields/answer_fields.h"
 #include "server/fields/request_fields.h"
 #include "server/tools/offered_tools.h"
+#include "server/turns/chat_turn.h"
 
 namespace augur {
 
@@ -17,6 +18,7 @@ enum class OpenAiEndpoint { ChatCompletions, Completions };
 struct OpenAiRequest {
   std::vector<Request> requests;  ///< alike but for their prompts, of which completions take several
   OfferedTools tools;             ///< of chats
+  ThoughtWishes thoughts;         ///< the same
   int choices = 1;                ///< `n`, of each: choice i is sampled with the seed plus i
   bool echo = false;
   bool stream = false;

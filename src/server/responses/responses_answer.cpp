@@ -26,6 +26,19 @@ ordered_json message_item(std::string_view status, ordered_json content) {
           {"content", std::move(content)}};
 }
 
+ordered_json reasoning_part(std::string_view text) {
+  return {{"type", "reasoning_text"}, {"text", text}};
+}
+
+ordered_json reasoning_item(std::string_view status, std::string_view text) {
+  return {{"type", "reasoning"},
+          {"id", random_id("rs_")},
+          {"status", status},
+          {"summary", ordered_json::array()},
+          {"content", ordered_json::array({reasoning_part(text)})},
+          {"encrypted_content", nullptr}};
+}
+
 ordered_json call_item(std::string_view status, const ToolCall& call) {
   return {{"type", "function_call"}, {"id", random_id("fc_")}, {"status", status},
           {"call_id", call.id},      {"name", call.name},      {"arguments", call.arguments}};
@@ -43,19 +56,22 @@ bool is_message(const ordered_json& item) {
   return item["type"] == "message";
 }
 
+bool is_reasoning(const ordered_json& item) {
+  return item["type"] == "reasoning";
+}
+
 }  // namespace
 
 ResponsesAnswer::ResponsesAnswer(const Served& served, const ResponsesRequest& request, std::string model,
-                                 std::optional<ToolParser> tools, std::shared_ptr<Exchange> exchange)
+                                 AnswerParser parser, std::shared_ptr<Exchange> exchange)
     : GenerationAnswer(served, std::move(exchange), request.stream, 1, request.wishes),
       model_(std::move(model)),
       echo_(request.echo),
-      tools_(std::move(tools)),
       id_(random_id("resp_")),
       created_(std::chrono::duration_cast<std::chrono::seconds>(
                    std::chrono::system_clock::now().time_since_epoch())
                    .count()),
-      parser_(tools_) {}
+      parser_(std::move(parser)) {}
 
 ordered_json ResponsesAnswer::response(std::string_view status) const {
   ordered_json body = {{"id", id_},
@@ -87,7 +103,8 @@ void ResponsesAnswer::finish(const std::vector<Result>& results) {
   const Result& result = results.front();
   if (!streamed()) {
     const char* const status = result.finish_reason == FinishReason::Length ? "incomplete" : "completed";
-    const ParsedAnswer answer = parse_answer(tools_, result.text);
+    const ParsedAnswer answer = parse_answer(parser_, result.text);
+    if (!answer.thoughts.empty()) output_.push_back(reasoning_item("completed", answer.thoughts));
     if (!answer.content.empty() || answer.calls.empty()) {
       output_.push_back(message_item(status, ordered_json::array({text_part(answer.content)})));
     }
@@ -95,9 +112,7 @@ void ResponsesAnswer::finish(const std::vector<Result>& results) {
     return exchange().respond(200, text_of(ended(result)));
   }
   begin_response();
-  if (parser_) {
-    for (const AnswerPiece& piece : parser_->read_end()) send_piece(piece);
-  }
+  for (const AnswerPiece& piece : parser_.read_end()) send_piece(piece);
   end_item();
   ordered_json body = ended(result);
   const std::string type = "response." + body["status"].get<std::string>();
@@ -145,8 +160,7 @@ void ResponsesAnswer::take_progress(int index) {
 void ResponsesAnswer::take_token(int, const TokenEvent& event) {
   begin_response();
   if (event.text.empty()) return;
-  if (!parser_) return send_piece({.text = std::string(event.text)});
-  for (const AnswerPiece& piece : parser_->read_text(event.text)) send_piece(piece);
+  for (const AnswerPiece& piece : parser_.read_text(event.text)) send_piece(piece);
 }
 
 void ResponsesAnswer::send_piece(const AnswerPiece& piece) {
@@ -159,6 +173,20 @@ void ResponsesAnswer::send_piece(const AnswerPiece& piece) {
     arguments += piece.text;
     return send_delta("response.function_call_arguments.delta",
                       {{"item_id", (*item_)["id"]}, {"output_index", output_.size()}, {"delta", piece.text}});
+  }
+  if (piece.thought) {
+    if (!item_ || !is_reasoning(*item_)) {
+      begin_item(reasoning_item("in_progress", ""));
+      send("response.content_part.added", {{"item_id", (*item_)["id"]},
+                                           {"output_index", output_.size()},
+                                           {"content_index", 0},
+                                           {"part", reasoning_part("")}});
+    }
+    (*item_)["content"][0]["text"].get_ref<std::string&>() += piece.text;
+    return send_delta("response.reasoning_text.delta", {{"item_id", (*item_)["id"]},
+                                                        {"output_index", output_.size()},
+                                                        {"content_index", 0},
+                                                        {"delta", piece.text}});
   }
   if (!item_ || !is_message(*item_)) {
     begin_item(message_item("in_progress", ordered_json::array()));
@@ -195,6 +223,10 @@ void ResponsesAnswer::end_item() {
     const ordered_json& part = item["content"][0];
     send_at("response.output_text.done",
             {{"content_index", 0}, {"text", part["text"]}, {"logprobs", ordered_json::array()}});
+    send_at("response.content_part.done", {{"content_index", 0}, {"part", part}});
+  } else if (is_reasoning(item)) {
+    const ordered_json& part = item["content"][0];
+    send_at("response.reasoning_text.done", {{"content_index", 0}, {"text", part["text"]}});
     send_at("response.content_part.done", {{"content_index", 0}, {"part", part}});
   } else {
     send_at("response.function_call_arguments.done",

@@ -9,16 +9,16 @@
 #include "augur/session.h"
 #include "server/answers/generation_answer.h"
 #include "server/responses/responses_request.h"
-#include "server/tools/tool_parser.h"
+#include "server/turns/answer_parser.h"
 
 namespace augur {
 
 /// The answer of /v1/responses, whole or as a stream of typed events.
 class ResponsesAnswer final : public GenerationAnswer {
  public:
-  /// `tools`: what takes answers apart where the model may call functions.
+  /// `parser`: what takes the answer apart.
   ResponsesAnswer(const Served& served, const ResponsesRequest& request, std::string model,
-                  std::optional<ToolParser> tools, std::shared_ptr<Exchange> exchange);
+                  AnswerParser parser, std::shared_ptr<Exchange> exchange);
 
  private:
   void take_token(int index, const TokenEvent& event) override;
@@ -37,12 +37,11 @@ class ResponsesAnswer final : public GenerationAnswer {
 
   const std::string model_;
   const nlohmann::ordered_json echo_;
-  const std::optional<ToolParser> tools_;
   const std::string id_;
   const std::int64_t created_;
   nlohmann::ordered_json output_ = nlohmann::ordered_json::array();
   // Of a stream; the session's thread's.
-  std::optional<ToolParser> parser_;
+  AnswerParser parser_;
   bool begun_ = false;
   int sequence_ = 0;
   std::optional<nlohmann::ordered_json> item_;  ///< that is being written

@@ -1,11 +1,11 @@
 #include <array>
-#include <optional>
 #include <utility>
 
 #include "server/answers/json_answers.h"
 #include "server/endpoint.h"
 #include "server/responses/responses_answer.h"
 #include "server/responses/responses_request.h"
+#include "server/turns/chat_turn.h"
 
 namespace augur {
 namespace {
@@ -15,9 +15,8 @@ void respond(const Served& served, const HttpRequest& http, const std::shared_pt
   ResponsesRequest parsed = parse_responses_request(http.body, served.options.speculation, notes);
   tell_ignored(notes, served, *exchange);
   require_model(served, parsed.model);
-  std::optional<ToolParser> tools = offer_tools(served.engine, parsed.tools, parsed.request);
-  tokenize_prompt(served.engine, parsed.request);
-  std::make_shared<ResponsesAnswer>(served, parsed, served.options.model, std::move(tools), exchange)
+  AnswerParser parser = begin_chat(served.engine, parsed.tools, parsed.thoughts, parsed.request);
+  std::make_shared<ResponsesAnswer>(served, parsed, served.options.model, std::move(parser), exchange)
       ->submit(parsed.request, {});
 }
 

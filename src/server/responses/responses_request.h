@@ -8,12 +8,14 @@
 #include "server/fields/answer_fields.h"
 #include "server/fields/request_fields.h"
 #include "server/tools/offered_tools.h"
+#include "server/turns/chat_turn.h"
 
 namespace augur {
 
 struct ResponsesRequest {
   Request request;
   OfferedTools tools;
+  ThoughtWishes thoughts;
   bool stream = false;
   AnswerWishes wishes;          ///< timings and progress
   std::string model;            ///< as the client names it; empty: it does not

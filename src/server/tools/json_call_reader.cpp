@@ -8,8 +8,12 @@ namespace augur {
 std::size_t JsonCallReader::read_call(std::string_view text) {
   std::size_t taken = 0;
   while (taken < text.size() && state_ == CallState::Reading) {
+    const std::size_t before = arguments_.size();
     if (!step(text[taken])) state_ = CallState::Broken;
-    if (state_ != CallState::Broken) ++taken;
+    if (state_ != CallState::Broken)
+      ++taken;
+    else
+      arguments_.resize(before);
   }
   return taken;
 }
@@ -106,6 +110,7 @@ void JsonCallReader::end_value() {
   reading_ = false;
   if (std::exchange(is_arguments_, false)) {
     expect_ = Expect::CommaOrEnd;
+    if (alone_) state_ = CallState::Done;
     return;
   }
   const nlohmann::json value = nlohmann::json::parse(raw_, nullptr, false);

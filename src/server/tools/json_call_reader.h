@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "server/tools/call_state.h"
 
@@ -11,6 +12,17 @@ namespace augur {
 /// they are written.
 class JsonCallReader {
  public:
+  JsonCallReader() = default;
+  /// The name is known, and the object that comes in is the arguments alone.
+  static JsonCallReader of_arguments(std::string name) {
+    JsonCallReader reader;
+    reader.name_ = std::move(name);
+    reader.alone_ = true;
+    reader.expect_ = Expect::Value;
+    reader.key_ = "arguments";
+    return reader;
+  }
+
   /// Takes what it can of `text`, and says how many bytes: all of it unless the object ends in it or breaks.
   std::size_t read_call(std::string_view text);
   CallState state() const { return state_; }
@@ -39,6 +51,7 @@ class JsonCallReader {
   std::string raw_;  ///< of the key or value, unless it is the arguments'
   bool is_arguments_ = false;
   bool has_arguments_ = false;
+  bool alone_ = false;  ///< the arguments are
   std::string name_;
   std::string arguments_;
 };

@@ -109,6 +109,36 @@ ordered_json calls_tag(const Engine& engine, ToolFormat format, const OfferedToo
   return tag(begin, sequence(std::move(list)), "]");
 }
 
+/// An answer in channels: thoughts, and then a call, or where none is required what else may be said. Who is
+/// called stands in the header of the channel, or before it.
+ordered_json channel_format(const Engine& engine, const OfferedTools& offered) {
+  const ordered_json channel = tag_format(engine, "<|channel|>");
+  const ordered_json message = tag_format(engine, "<|message|>");
+  const auto said = [&](std::string_view where) {
+    const ordered_json begin = tag_text(engine, "<|message|>");
+    const ordered_json end = tag_text(engine, "<|end|>");
+    return sequence({channel, text(where), tag(begin, {{"type", "any_text"}}, end),
+                     tag_format(engine, "<|start|>"), text("assistant")});
+  };
+  const ordered_json json =
+      sequence({some("optional", text(" ")), some("optional", tag_format(engine, "<|constrain|>")),
+                text("json"), message});
+  ordered_json last = ordered_json::array();
+  for (const Tool& tool : offered.tools) {
+    if (!offered.only.empty() && tool.name != offered.only) continue;
+    const std::string to = " to=functions." + tool.name;
+    const ordered_json object = json_schema(arguments(tool, offered.required), tool.field);
+    last.push_back(sequence({channel, text("commentary" + to), json, object}));
+    last.push_back(sequence({text(to), channel, text("commentary"), json, object}));
+  }
+  ordered_json before = ordered_json::array({said("analysis")});
+  if (!offered.required) {
+    before.push_back(said("commentary"));
+    last.push_back(sequence({channel, text("final"), message, {{"type", "any_text"}}}));
+  }
+  return sequence({some("star", any_of(std::move(before))), any_of(std::move(last))});
+}
+
 /// Nothing but calls.
 ordered_json required_format(const Engine& engine, ToolFormat format, const OfferedTools& offered) {
   if (format == ToolFormat::Llama3) return call(offered, "parameters");
@@ -151,8 +181,9 @@ bool constrains(const OfferedTools& offered) {
 }
 
 Grammar tool_grammar(const Engine& engine, ToolFormat format, const OfferedTools& offered) {
-  const ordered_json answer =
-      offered.required ? required_format(engine, format, offered) : free_format(engine, format, offered);
+  const ordered_json answer = format == ToolFormat::Channels ? channel_format(engine, offered)
+                              : offered.required             ? required_format(engine, format, offered)
+                                                             : free_format(engine, format, offered);
   return {.kind = GrammarKind::StructuralTag,
           .text = text_of({{"type", "structural_tag"}, {"format", answer}})};
 }

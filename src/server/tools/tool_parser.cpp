@@ -3,16 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/tools/held_text.h"
+
 namespace augur {
 namespace {
 
-constexpr std::string_view kSpaces = " \n\t\r";
-
 std::string_view separators(ToolFormat format) {
   switch (format) {
+    case ToolFormat::Channels:
     case ToolFormat::Hermes:
     case ToolFormat::Xml:
-      return kSpaces;
+      return kTextSpaces;
     case ToolFormat::Llama3:
       return " \n\t\r;";
     case ToolFormat::Mistral:
@@ -31,6 +32,7 @@ std::string_view block_end(ToolFormat format) {
     case ToolFormat::Python:
       return "]";
     case ToolFormat::Llama3:
+    case ToolFormat::Channels:
       return {};
   }
   return {};
@@ -46,20 +48,17 @@ std::string_view bare_begin(ToolFormat format) {
   return format == ToolFormat::Xml ? XmlCallReader::kBegin : std::string_view();
 }
 
-/// Length of the longest end of `text` that `word` begins with, short of the whole word.
-std::size_t begun(std::string_view text, std::string_view word) {
-  if (word.empty()) return 0;
-  for (std::size_t n = std::min(text.size(), word.size() - 1); n > 0; --n) {
-    if (text.ends_with(word.substr(0, n))) return n;
-  }
-  return 0;
-}
-
 }  // namespace
+
+bool writes_channels(std::string_view chat_template) {
+  return chat_template.find("<|channel|>") != std::string_view::npos &&
+         chat_template.find("<|message|>") != std::string_view::npos;
+}
 
 std::optional<ToolFormat> tool_format(std::string_view chat_template) {
   const auto has = [&](std::string_view text) { return chat_template.find(text) != std::string_view::npos; };
   if (!has("tools")) return std::nullopt;
+  if (writes_channels(chat_template)) return ToolFormat::Channels;
   if (has(XmlCallReader::kBegin) && has("<parameter=")) return ToolFormat::Xml;
   if (has(tool_tag(ToolFormat::Hermes))) return ToolFormat::Hermes;
   // The first of LFM2's templates name one of these only.
@@ -81,6 +80,8 @@ std::string_view tool_tag(ToolFormat format) {
       return "[TOOL_CALLS]";
     case ToolFormat::Python:
       return "<|tool_call_start|>";
+    case ToolFormat::Channels:
+      return "<|channel|>";
   }
   return {};
 }
@@ -127,12 +128,12 @@ void ToolParser::advance(bool last, std::vector<AnswerPiece>& to) {
 bool ToolParser::advance_content(bool last, std::vector<AnswerPiece>& to) {
   // A whole answer that is an object may be a call of Llama's.
   if (format_ == ToolFormat::Llama3 && !any_content_ && calls_ == 0) {
-    const std::size_t first = pending_.find_first_not_of(kSpaces);
+    const std::size_t first = pending_.find_first_not_of(kTextSpaces);
     if (first == std::string::npos && !last) return false;
     if (first != std::string::npos && pending_[first] == '{') return enter_block(first);
   }
   if (const std::string_view end = after_block(format_); after_call_ && !end.empty()) {
-    pending_.erase(0, std::min(pending_.find_first_not_of(kSpaces), pending_.size()));
+    pending_.erase(0, std::min(pending_.find_first_not_of(kTextSpaces), pending_.size()));
     if (pending_.starts_with(end)) pending_.erase(0, end.size());
     if (!pending_.empty() && end.starts_with(pending_)) {
       if (!last) return false;
@@ -144,7 +145,7 @@ bool ToolParser::advance_content(bool last, std::vector<AnswerPiece>& to) {
   const std::size_t tag_at = pending_.find(tag);
   const std::size_t bare_at = bare.empty() ? std::string::npos : pending_.find(bare);
   const std::size_t at = std::min(tag_at, bare_at);
-  const std::size_t held = last ? 0 : std::max(begun(pending_, tag), begun(pending_, bare));
+  const std::size_t held = last ? 0 : std::max(begun_at_end(pending_, tag), begun_at_end(pending_, bare));
   const std::size_t shown = at == std::string::npos ? pending_.size() - held : at;
   content(std::string_view(pending_).substr(0, shown), to);
   pending_.erase(0, shown);
@@ -236,11 +237,11 @@ bool ToolParser::advance_reader(Reader& reader, bool last, std::vector<AnswerPie
 }
 
 void ToolParser::content(std::string_view text, std::vector<AnswerPiece>& to) {
-  if (after_call_) text.remove_prefix(std::min(text.find_first_not_of(kSpaces), text.size()));
+  if (after_call_) text.remove_prefix(std::min(text.find_first_not_of(kTextSpaces), text.size()));
   if (text.empty()) return;
   after_call_ = false;
   space_ += text;
-  const std::size_t shown = space_.find_last_not_of(kSpaces) + 1;
+  const std::size_t shown = space_.find_last_not_of(kTextSpaces) + 1;
   if (shown == 0) return;
   any_content_ = true;
   to.push_back({.text = space_.substr(0, shown)});

@@ -22,7 +22,11 @@ enum class ToolFormat {
   Xml,      ///< <tool_call><function=N><parameter=P>V</parameter></function></tool_call>, Qwen's since
             ///< Qwen3-Coder
   Python,   ///< <|tool_call_start|>[f(x=1, y="a"), ...]<|tool_call_end|>, LFM2's
+  Channels  ///< <|channel|>commentary to=functions.N <|constrain|>json<|message|>{...}<|call|>, gpt-oss'
 };
+
+/// Whether a template writes messages in channels, as gpt-oss' does (its format is called harmony).
+bool writes_channels(std::string_view chat_template);
 
 /// The one that a chat template writes; nothing where it knows no tools.
 std::optional<ToolFormat> tool_format(std::string_view chat_template);
@@ -30,16 +34,18 @@ std::optional<ToolFormat> tool_format(std::string_view chat_template);
 /// The text that begins calls. It may be a special token of the model.
 std::string_view tool_tag(ToolFormat format);
 
-/// A piece of an answer: of its content, or of a call.
+/// A piece of an answer: of its content, of a thought, or of a call.
 struct AnswerPiece {
   int call = -1;     ///< the call's number, from 0; -1: content
   std::string name;  ///< of the function, in a call's first piece only
   std::string text;  ///< content, or arguments: joined, a call's are one JSON object
+  bool thought = false;
 };
 
-/// Takes an answer apart as it is written. What looks like a call but is none (broken JSON, a function that
-/// was not offered) is content, unless it breaks after its arguments have begun. White space around calls is
-/// dropped. Calls of Xml may lack the tag that begins them.
+/// Takes calls out of an answer, or of its content, as it is written; not those of Channels
+/// (channel_reader.h). What looks like a call but is none (broken JSON, a function that was not offered) is
+/// content, unless it breaks after its arguments have begun. White space around calls is dropped. Calls of
+/// Xml may lack the tag that begins them.
 class ToolParser {
  public:
   /// `functions`: those that may be called. `parallel`: more than one call, otherwise what follows the first
@@ -51,6 +57,8 @@ class ToolParser {
   std::vector<AnswerPiece> read_end();
   /// Calls that have begun.
   int calls() const { return calls_; }
+  ToolFormat format() const { return format_; }
+  const FunctionTypes& functions() const { return *functions_; }
 
  private:
   enum class Where { Content, BetweenCalls, Call, Dropped };

@@ -324,6 +324,81 @@ TEST_F(AnswerTest, CallsAreToolCalls) {
   EXPECT_TRUE(streamed->ended);
 }
 
+TEST_F(AnswerTest, ThoughtsAreReasoning) {
+  const std::string text =
+      "<|channel|>analysis<|message|>One and two.<|end|><|start|>assistant"
+      "<|channel|>commentary<|message|>I add.<|end|><|start|>assistant"
+      "<|channel|>commentary to=functions.add <|constrain|>json<|message|>{\"a\": 1}<|call|>";
+  const AnswerParser parser(ChannelReader({{"add", ArgumentTypes()}}, {}), std::nullopt);
+  OpenAiRequest request;
+  request.requests.resize(1);
+  const auto chat = [&](bool stream) {
+    request.stream = stream;
+    const auto recorder = std::make_shared<Recorder>();
+    write(*std::make_shared<OpenAiAnswer>(OpenAiEndpoint::ChatCompletions, request,
+                                          std::vector<EchoedPrompt>(), parser, served_, recorder),
+          text, stream);
+    return recorder;
+  };
+  const json message = chat(false)->body["choices"][0]["message"];
+  EXPECT_EQ(message["reasoning_content"], "One and two.");
+  EXPECT_EQ(message["content"], "I add.");
+  EXPECT_EQ(message["tool_calls"][0]["function"]["arguments"], R"({"a": 1})");
+  std::map<std::string, std::string> joined;
+  const auto chunks = chat(true);
+  for (const json& event : chunks->events) {
+    const json delta = event["choices"][0]["delta"];
+    for (const char* key : {"reasoning_content", "content"})
+      if (delta.contains(key) && delta[key].is_string()) joined[key] += delta[key];
+  }
+  EXPECT_EQ(joined["reasoning_content"], "One and two.");
+  EXPECT_EQ(joined["content"], "I add.");
+
+  const auto messages = [&](bool stream) {
+    const auto recorder = std::make_shared<Recorder>();
+    write(*std::make_shared<AnthropicAnswer>(served_, stream, "m", 7, parser, recorder), text, stream);
+    return recorder;
+  };
+  const json blocks = messages(false)->body["content"];
+  EXPECT_EQ(blocks[0], json::parse(R"({"type": "thinking", "thinking": "One and two.", "signature": ""})"));
+  EXPECT_EQ(blocks[1]["text"], "I add.");
+  EXPECT_EQ(blocks[2]["input"]["a"], 1);
+  std::string kinds;
+  std::string thought;
+  const auto told = messages(true);
+  for (const json& event : told->events) {
+    if (event["type"] == "content_block_start")
+      kinds += event["content_block"]["type"].get<std::string>() + " ";
+    if (event["type"] == "content_block_delta" && event["delta"]["type"] == "thinking_delta")
+      thought += event["delta"]["thinking"];
+  }
+  EXPECT_EQ(kinds, "thinking text tool_use ");
+  EXPECT_EQ(thought, "One and two.");
+
+  ResponsesRequest asked;
+  asked.echo = json::object();
+  const auto responses = [&](bool stream) {
+    asked.stream = stream;
+    const auto recorder = std::make_shared<Recorder>();
+    write(*std::make_shared<ResponsesAnswer>(served_, asked, "m", parser, recorder), text, stream);
+    return recorder;
+  };
+  const auto check = [](const json& output) {
+    ASSERT_EQ(output.size(), 3U) << output;
+    EXPECT_EQ(output[0]["type"], "reasoning");
+    EXPECT_EQ(output[0]["content"][0], json::parse(R"({"type": "reasoning_text", "text": "One and two."})"));
+    EXPECT_EQ(output[1]["content"][0]["text"], "I add.");
+    EXPECT_EQ(output[2]["arguments"], R"({"a": 1})");
+  };
+  check(responses(false)->body["output"]);
+  const auto stream = responses(true);
+  check(stream->events.back()["response"]["output"]);
+  std::string deltas;
+  for (const json& event : stream->events)
+    if (event["type"] == "response.reasoning_text.delta") deltas += event["delta"];
+  EXPECT_EQ(deltas, "One and two.");
+}
+
 TEST_F(AnswerTest, CallsAreToolUseBlocks) {
   const auto whole = std::make_shared<Recorder>();
   write(*std::make_shared<AnthropicAnswer>(served_, false, "m", 7, parser_, whole), kCalls, false);

@@ -5,18 +5,20 @@
 #include <string_view>
 #include <utility>
 
-#include "server/tools/tool_parser.h"
+#include "server/turns/answer_parser.h"
 
 namespace augur::testing_support {
 
-/// An answer in pieces, "content|name:arguments|..." in order; pieces that belong together are joined.
+/// An answer in pieces, "(thought)|content|name:arguments|..." in order; pieces that belong together are
+/// joined.
 class TakenApart {
  public:
-  explicit TakenApart(ToolParser parser) : parser_(std::move(parser)) {}
+  explicit TakenApart(AnswerParser parser) : parser_(std::move(parser)) {}
 
   void read(std::string_view text) { take(parser_.read_text(text)); }
   std::string end() {
     take(parser_.read_end());
+    if (last_ == kThought) out_ += ')';
     return out_;
   }
 
@@ -24,19 +26,27 @@ class TakenApart {
   void take(const std::vector<AnswerPiece>& pieces) {
     for (const AnswerPiece& piece : pieces) {
       EXPECT_EQ(!piece.name.empty(), piece.call >= 0 && piece.call != last_) << "a call's name comes first";
-      if (piece.call != last_) out_ += (last_ == -2 ? "" : "|") + piece.name + (piece.call >= 0 ? ":" : "");
+      EXPECT_FALSE(piece.thought && piece.call >= 0);
+      const int kind = piece.thought ? kThought : piece.call;
+      if (kind != last_) {
+        if (last_ == kThought) out_ += ')';
+        out_ += (last_ == kNothing ? "" : "|") + piece.name + (piece.call >= 0 ? ":" : "");
+        if (piece.thought) out_ += '(';
+      }
       out_ += piece.text;
-      last_ = piece.call;
+      last_ = kind;
     }
   }
 
-  ToolParser parser_;
+  AnswerParser parser_;
   std::string out_;
-  int last_ = -2;
+  static constexpr int kNothing = -3;
+  static constexpr int kThought = -2;
+  int last_ = kNothing;
 };
 
 /// The same, wherever the text is cut.
-inline std::string taken_apart(const ToolParser& parser, std::string_view text) {
+inline std::string taken_apart(const AnswerParser& parser, std::string_view text) {
   TakenApart whole(parser);
   whole.read(text);
   const std::string expected = whole.end();

@@ -56,6 +56,20 @@ TEST(ChatTemplate, ThoughtsHaveTheNameThatTheTemplateReads) {
   }
 }
 
+TEST(ChatTemplate, ChannelsTakeThoughtsOrContentBesideCalls) {
+  const Template chat(
+      "{% for m in messages %}{% if m.tool_calls and m.content and m.thinking %}{{ raise_exception('both') }}"
+      "{% endif %}{{ m.thinking }}/{{ m.content }}{% endfor %}<|channel|>final<|message|>");
+  const ToolCall call{.id = "1", .name = "f", .arguments = "{}"};
+  EXPECT_EQ(chat.render({{.role = "assistant", .content = "c", .tool_calls = {call}, .reasoning = "t"}},
+                        false, nullptr),
+            "t/<|channel|>final<|message|>");
+  EXPECT_EQ(chat.render({{.role = "assistant", .content = "c", .tool_calls = {call}}}, false, nullptr),
+            "/c<|channel|>final<|message|>");
+  EXPECT_EQ(chat.content_header(), "<|channel|>final<|message|>");
+  EXPECT_EQ(Template("{{ messages }}").content_header(), "");
+}
+
 TEST(ChatTemplate, UnsupportedConstructsAreNamedWithTheirLine) {
   EXPECT_THAT(parse_error("a\n{% include 'x' %}"), HasSubstr("line 2: unsupported statement \"include\""));
   EXPECT_THAT(render_error("{{ x\n | urlize }}"), HasSubstr("line 2: unsupported filter \"urlize\""));
