@@ -84,6 +84,17 @@ struct Grammar {
   std::string field;  ///< where it is from, for Result::refused_field; may be empty
 };
 
+/// How the model writes its thoughts, as texts; special tokens count as what they are written as.
+struct ThoughtOptions {
+  std::string begin;   ///< what they begin with, at the beginning of what is generated but for space
+  std::string end;     ///< what ends them
+  std::string again;   ///< what more of them begin with, right behind their end; empty: there are no more
+  bool begun = false;  ///< the prompt has begun them
+  /// So many of their tokens are drawn at most; then `end` is written for the model. < 0: any number.
+  std::int64_t most_tokens = -1;
+  std::string written_end;  ///< in the place of `end`, which it ends in; empty: `end`
+};
+
 /// What to generate. Exactly one of prompt, prompt_tokens and messages is given.
 struct Request {
   /// Text; special tokens in it are recognised, and BOS is put in front where the tokenizer says so.
@@ -116,7 +127,9 @@ struct Request {
   bool sampled_logprobs = false;
   bool prompt_logprobs = false;  ///< with `logprobs`: the same for the prompt, which is read whole then
   SamplingOptions sampling;
-  std::optional<Grammar> grammar;              ///< tokens are drawn among those that it allows
+  std::optional<Grammar> grammar;  ///< tokens are drawn among those that it allows
+  /// With thoughts that the prompt has begun, the grammar holds for what follows them.
+  std::optional<ThoughtOptions> thoughts;
   std::optional<SpeculationPlan> speculation;  ///< in place of the engine's
   /// Called when the prompt begins to be read, with what is taken over of it, and after every chunk: tokens
   /// done, tokens in all.

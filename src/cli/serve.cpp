@@ -266,6 +266,18 @@ void add_default_flags(CLI::App& command, RequestDefaults& defaults) {
       ->type_name("N");
   command.add_flag("--prefill-assistant,!--no-prefill-assistant", defaults.prefill_assistant,
                    "A chat that ends with the assistant's message goes on from there (it does)");
+  command
+      .add_option_function<std::string>(
+          "--reasoning-format",
+          [&defaults](const std::string& format) { defaults.thoughts_as_content = format == "none"; },
+          "Thoughts in answers: reasoning_content (auto, deepseek), or content as they are written (none)")
+      ->check(CLI::IsMember({"auto", "deepseek", "none"}))
+      ->type_name("WORD");
+  command
+      .add_option("--reasoning-budget", defaults.most_thought_tokens,
+                  "Tokens of an answer's thoughts at most; -1: any number (--reasoning off: none)")
+      ->check(in_range<std::int64_t>(-1, kMostTokens))
+      ->type_name("N");
   command.add_flag("-v,--verbose", defaults.verbose, "Answers of chats and completions have __verbose");
 }
 

@@ -42,7 +42,7 @@ void add_kwargs(std::string& kwargs, const nlohmann::ordered_json& more, std::st
   kwargs = write_exact_json(all);
 }
 
-void add_reasoning_flags(CLI::App& command, EngineOptions& options) {
+void add_reasoning_flag(CLI::App& command, EngineOptions& options) {
   command
       .add_option_function<std::string>(
           "--reasoning",
@@ -53,17 +53,6 @@ void add_reasoning_flags(CLI::App& command, EngineOptions& options) {
           "What templates get as enable_thinking: on, off, or auto, which is on (not given: nothing)")
       ->check(CLI::IsMember({"on", "off", "auto"}))
       ->type_name("WORD");
-  command
-      .add_option_function<std::string>(
-          "--reasoning-format", [](const std::string&) {},
-          "none: thoughts stay in the answer's text as they were written")
-      ->check(CLI::IsMember({"none", "auto"}))
-      ->type_name("WORD");
-  command
-      .add_option_function<int>(
-          "--reasoning-budget", [](int) {}, "-1: thoughts are as long as they are (--reasoning off: none)")
-      ->check(CLI::IsMember({-1}))
-      ->type_name("N");
 }
 
 }  // namespace
@@ -94,7 +83,7 @@ void add_template_flags(CLI::App& command, EngineOptions& options) {
       ->type_name("JSON");
   command.add_flag("--template-date", options.template_date,
                    "The chat template gets today's date as llama.cpp gives it: date_string, datetime");
-  add_reasoning_flags(command, options);
+  add_reasoning_flag(command, options);
 }
 
 }  // namespace augur::cli

@@ -14,8 +14,7 @@ namespace augur::cli {
 std::string chat_template_of(const std::string& given);
 
 /// --chat-template, --chat-template-file, --chat-template-kwargs, --reasoning, --template-date; and ChatML
-/// for models that have no template. What llama.cpp's --reasoning-format and --reasoning-budget say of the
-/// thoughts in an answer is accepted where it asks for nothing.
+/// for models that have no template.
 void add_template_flags(CLI::App& command, EngineOptions& options);
 
 }  // namespace augur::cli

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "engine/memory_check.h"
 #include "engine/owner_name.h"
+#include "engine/thought_constraint.h"
 #include "grammar/field_error.h"
 
 namespace augur {
@@ -84,6 +85,10 @@ Generation::Generation(const GenerationContext& context, const Request& request,
     grammar_field_ = request.grammar->field;
     warnings_ = grammar->warnings();
   }
+  if (request.thoughts &&
+      (request.thoughts->most_tokens >= 0 || (request.thoughts->begun && request.grammar)))
+    options.constraint = std::make_unique<ThoughtConstraint>(
+        context.tokenizer, context.target.config().vocab, *request.thoughts, std::move(options.constraint));
   options.owner = owner_name(context.tenant, request.cache_salt);
   options.reuse_prefix = request.cache_prompt;
   options.keep_text = request.cache_prompt;

@@ -15,6 +15,7 @@
 #include "server/keys/key_metrics.h"
 #include "server/openai/openai_request.h"
 #include "server/tokenize_fields.h"
+#include "server/turns/chat_turn.h"
 
 namespace augur {
 namespace {
@@ -151,7 +152,8 @@ void tokenize(const Served& served, const HttpRequest& request, const std::share
   if (bare && !request_of.prompt.empty()) {
     return answer_tokens(served.engine, served.engine.tokenize_part(request_of.prompt), *exchange);
   }
-  if (endpoint == OpenAiEndpoint::ChatCompletions) offer_tools(served.engine, parsed.tools, request_of);
+  if (endpoint == OpenAiEndpoint::ChatCompletions)
+    prepare_chat(served.engine, parsed.tools, parsed.thoughts, request_of);
   tokenize_prompt(served.engine, request_of);
   answer_tokens(served.engine, request_of.prompt_tokens, *exchange);
 }

@@ -58,8 +58,9 @@ TEST(Serve, TakesVariablesForTheChatTemplate) {
   EXPECT_EQ(all.code, 0) << all.err;
   EXPECT_EQ(serve({"--reasoning", "auto"}).code, 0);
   EXPECT_NE(serve({"--reasoning", "perhaps"}).code, 0);
-  EXPECT_NE(serve({"--reasoning-format", "deepseek"}).code, 0) << "thoughts are not taken out of the text";
-  EXPECT_NE(serve({"--reasoning-budget", "100"}).code, 0);
+  EXPECT_EQ(serve({"--reasoning-format", "deepseek", "--reasoning-budget", "100"}).code, 0);
+  EXPECT_NE(serve({"--reasoning-format", "xml"}).code, 0);
+  EXPECT_NE(serve({"--reasoning-budget", "-2"}).code, 0);
   const Outcome list = serve({"--chat-template-kwargs", "[1]"});
   EXPECT_EQ(list.code, 1);
   EXPECT_THAT(list.err, HasSubstr("expected a JSON object"));

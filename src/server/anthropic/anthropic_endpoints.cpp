@@ -31,7 +31,7 @@ void messages(const Served& served, const HttpRequest& http, const std::shared_p
 
 void count_tokens(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
   AnthropicRequest parsed = read(AnthropicEndpoint::CountTokens, served, http, *exchange);
-  offer_tools(served.engine, parsed.tools, parsed.request);
+  prepare_chat(served.engine, parsed.tools, parsed.thoughts, parsed.request);
   tokenize_prompt(served.engine, parsed.request);
   exchange->respond(200, text_of({{"input_tokens", parsed.request.prompt_tokens.size()}}));
 }

@@ -67,17 +67,33 @@ void read_tool_choice(const ordered_json& value, OfferedTools& to) {
   read_tool_choice_word("tool_choice", type == "any" ? ordered_json("required") : type, to);
 }
 
-const FieldTable<Request>& output_fields() {
-  static const FieldTable<Request> table = {
-      {{"format", FieldType::schema(R"({"$ref": "#/components/schemas/TextFormat"})")}, read_text_format},
-      fixed_field<Request>("effort", R"(["high"])")};
+const FieldTable<Draft>& output_fields() {
+  static const FieldTable<Draft> table = {
+      {{"format", FieldType::schema(R"({"$ref": "#/components/schemas/TextFormat"})")},
+       [](const FieldValue& v, Draft& to) { read_text_format(v, to.shared.request); }},
+      {{"effort", FieldType::one_of(R"(["low", "medium", "high", "xhigh", "max"])")},
+       [](const FieldValue& v, Draft& to) { wish_effort(v.text(), to.to.thoughts); }}};
   return table;
 }
 
-void read_thinking(const FieldValue& value, Draft&) {
-  if (!value.json.is_object() || value.json.value("type", ordered_json()) != "disabled") {
-    unsupported(value.path);
-  }
+struct Thinking {
+  std::string type;
+  std::int64_t budget = -1;
+};
+
+void read_thinking(const FieldValue& value, Draft& to) {
+  static const FieldTable<Thinking> fields = {
+      {{"type", FieldType::one_of(R"(["enabled", "adaptive", "disabled"])"), {}, true},
+       [](const FieldValue& v, Thinking& thinking) { thinking.type = v.text(); }},
+      {{"budget_tokens", FieldType::integer(1, kMostTokens)},
+       [](const FieldValue& v, Thinking& thinking) { thinking.budget = v.integer(); }},
+      ignored_field<Thinking>("display", FieldType::text(), "thoughts are shown")};
+  Thinking thinking;
+  read_object(fields, value.path, value.json, value.notes, thinking);
+  if (thinking.budget >= 0 && thinking.type != "enabled")
+    throw BadRequest(value.path + ".budget_tokens", "goes with \"type\": \"enabled\"");
+  to.to.thoughts.enabled = thinking.type != "disabled";
+  if (thinking.budget >= 0) to.to.thoughts.most_tokens = thinking.budget;
 }
 
 const FieldTable<Draft>& count_fields() {
@@ -103,15 +119,17 @@ const FieldTable<Draft>& count_fields() {
             "name": {"type": "string", "description": "with the type tool"},
             "disable_parallel_tool_use": {"type": "boolean"}}, "required": ["type"]})")},
          [](const FieldValue& v, Draft& to) { to.choice = v.json; }},
-        {{"thinking", FieldType::schema(R"({"type": "object", "properties": {"type": {"const": "disabled"}},
-            "required": ["type"]})")},
+        {{"thinking", FieldType::schema(R"({"type": "object", "properties": {
+            "type": {"enum": ["enabled", "adaptive", "disabled"]},
+            "budget_tokens": {"type": "integer", "minimum": 1}}, "required": ["type"]})"),
+          "budget_tokens: of thoughts at most"},
          read_thinking},
         ignored_field<Draft>("cache_control", kAnyObject, "every prompt is cached"),
         {{"output_config", FieldType::schema(R"({"type": "object", "properties": {
-            "format": {"$ref": "#/components/schemas/TextFormat"}}})")},
-         [](const FieldValue& v, Draft& to) {
-           read_object(output_fields(), v.path, v.json, v.notes, to.shared.request);
-         }},
+            "format": {"$ref": "#/components/schemas/TextFormat"},
+            "effort": {"enum": ["low", "medium", "high", "xhigh", "max"]}}})"),
+          "effort: for the chat template"},
+         [](const FieldValue& v, Draft& to) { read_object(output_fields(), v.path, v.json, v.notes, to); }},
         fixed_field<Draft>("mcp_servers", "[[]]"),
         absent_field<Draft>("container"),
         absent_field<Draft>("context_management")}});
@@ -149,6 +167,7 @@ AnthropicRequest parse_anthropic_request(AnthropicEndpoint endpoint, std::string
   Draft draft;
   draft.shared.request.sampling.temperature = 1;
   lay_defaults(notes.defaults, draft.shared);
+  draft.to.thoughts = default_wishes(notes.defaults);
   read_object(fields(endpoint), "", parse_body(text, notes.limits), notes, draft);
   AnthropicRequest& to = draft.to;
   to.request = finish_draft(draft.shared, plan);

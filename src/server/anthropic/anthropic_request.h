@@ -6,8 +6,8 @@
 
 #include "augur/options.h"
 #include "server/fields/request_fields.h"
+#include "server/fields/thought_fields.h"
 #include "server/tools/offered_tools.h"
-#include "server/turns/chat_turn.h"
 
 namespace augur {
 

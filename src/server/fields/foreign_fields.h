@@ -22,7 +22,6 @@ FieldTable<T> caller_fields() {
 template <class T>
 FieldTable<T> openai_chat_fields() {
   return {fixed_field<T>("modalities", R"([["text"]])"),
-          fixed_field<T>("reasoning_effort", R"(["none", "medium"])"),
           fixed_field<T>("verbosity", R"(["medium"])"),
           fixed_field<T>("functions", "[[]]", "use tools"),
           fixed_field<T>("function_call", R"(["none", "auto"])", "use tool_choice"),

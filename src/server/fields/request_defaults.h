@@ -18,6 +18,8 @@ struct RequestDefaults {
   /// A chat that ends with the assistant's message is to go on from there.
   bool prefill_assistant = true;
   bool verbose = false;  ///< answers have `__verbose`
+  bool thoughts_as_content = false;
+  std::int64_t most_thought_tokens = -1;  ///< < 0: any number
 
   /// `to` as an API has it, with these over it.
   void apply(Request& to) const {

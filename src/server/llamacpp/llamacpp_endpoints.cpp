@@ -12,6 +12,7 @@
 #include "server/llamacpp/llamacpp_answer.h"
 #include "server/llamacpp/llamacpp_request.h"
 #include "server/openai/openai_request.h"
+#include "server/turns/chat_turn.h"
 
 namespace augur {
 namespace {
@@ -46,7 +47,7 @@ void apply_template(const Served& served, const HttpRequest& http,
                            served.options.speculation, notes);
   tell_ignored(notes, served, *exchange);
   Request& request = parsed.requests.front();
-  offer_tools(served.engine, parsed.tools, request);
+  prepare_chat(served.engine, parsed.tools, parsed.thoughts, request);
   try {
     exchange->respond(200, text_of({{"prompt", served.engine.render_chat(request)}}));
   } catch (const std::runtime_error& error) {

@@ -43,7 +43,7 @@ void count_tokens(const Served& served, const HttpRequest& http, const std::shar
                            served.options.speculation, notes);
   tell_ignored(notes, served, *exchange);
   Request& request = parsed.requests.front();
-  offer_tools(served.engine, parsed.tools, request);
+  prepare_chat(served.engine, parsed.tools, parsed.thoughts, request);
   tokenize_prompt(served.engine, request);
   exchange->respond(
       200, text_of({{"object", "response.input_tokens"}, {"input_tokens", request.prompt_tokens.size()}}));

@@ -71,13 +71,13 @@ Message message(const std::string& field, const json& value, FieldNotes& notes) 
       to.tool_call_id = read_string(at, item);
     } else if (key == "name") {
       to.name = read_string(at, item);
-    } else if (key == "reasoning_content") {
+    } else if (key == "reasoning_content" || key == "reasoning") {
       to.reasoning = read_string(at, item);
     }
   }
   note_unknown_members(field, value,
-                       {"role", "content", "reasoning_content", "tool_calls", "tool_call_id", "name",
-                        "refusal", "annotations"},
+                       {"role", "content", "reasoning_content", "reasoning", "tool_calls", "tool_call_id",
+                        "name", "refusal", "annotations"},
                        notes);
   if (to.role.empty()) throw BadRequest(field + ".role", "is missing");
   if (to.absence != Message::Absence::Empty && to.tool_calls.empty())

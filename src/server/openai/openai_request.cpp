@@ -136,6 +136,7 @@ const FieldTable<Draft>& chat_fields() {
       {shared_fields(),
        openai_chat_fields<Draft>(),
        fields_of<Draft>(tool_fields(), [](Draft& draft) -> ToolFields& { return draft.tools; }),
+       fields_of<Draft>(thought_fields(), [](Draft& draft) -> ThoughtWishes& { return draft.to.thoughts; }),
        {{{"messages",
           FieldType::schema(
               R"({"type": "array", "items": {"$ref": "#/components/schemas/ChatMessage"}, "minItems": 1})"),
@@ -213,6 +214,7 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const ordered_json& 
   draft.shared.request.max_tokens = chat ? -1 : 16;
   draft.to.wishes.verbose = notes.defaults.verbose;
   lay_defaults(notes.defaults, draft.shared);
+  draft.to.thoughts = default_wishes(notes.defaults);
   read_object(fields(endpoint), "", body, notes, draft);
   OpenAiRequest& to = draft.to;
   to.tools = offered_by(draft.tools);

@@ -60,6 +60,27 @@ void read_call(const std::string& field, const ordered_json& item, FieldNotes& n
   to.back().tool_calls.push_back(std::move(call));
 }
 
+/// Thoughts, or what was said of them where these are not told.
+std::string reasoning(const std::string& field, const ordered_json& item, FieldNotes& notes) {
+  note_unknown_members(field, item, {"type", "id", "status", "summary", "content", "encrypted_content"},
+                       notes);
+  std::string text;
+  for (const auto& [list, part_type] :
+       {std::pair{"content", "reasoning_text"}, {"summary", "summary_text"}}) {
+    const ordered_json parts = item.value(list, ordered_json());
+    if (parts.is_null() || !text.empty()) continue;
+    if (!parts.is_array()) unexpected(fmt::format("{}.{}", field, list), "a list of parts");
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const std::string at = fmt::format("{}.{}[{}]", field, list, i);
+      if (!parts[i].is_object()) unexpected(at, "an object with a type");
+      const ordered_json type = parts[i].value("type", ordered_json());
+      if (type != part_type) refuse_part(at + ".type", type, part_type);
+      text += string_in(at, parts[i], "text");
+    }
+  }
+  return text;
+}
+
 Message call_output(const std::string& field, const ordered_json& item, FieldNotes& notes) {
   note_unknown_members(field, item, {"type", "id", "status", "call_id", "output"}, notes);
   Message to{.role = "tool"};
@@ -74,6 +95,7 @@ std::vector<Message> read_responses_input(const ordered_json& value, FieldNotes&
   if (value.is_string()) return {{.role = "user", .content = value.get<std::string>()}};
   if (!value.is_array() || value.empty()) unexpected("input", "a string or a list of items");
   std::vector<Message> messages;
+  std::string thoughts;  // of the assistant's next message
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string at = fmt::format("input[{}]", i);
     const ordered_json& item = value[i];
@@ -85,10 +107,18 @@ std::vector<Message> read_responses_input(const ordered_json& value, FieldNotes&
       read_call(at, item, notes, messages);
     } else if (type == "function_call_output") {
       messages.push_back(call_output(at, item, notes));
+    } else if (type == "reasoning") {
+      thoughts += (thoughts.empty() ? "" : "\n") + reasoning(at, item, notes);
+      continue;
     } else {
-      unexpected(at + ".type", "message, function_call or function_call_output");
+      unexpected(at + ".type", "message, function_call, function_call_output or reasoning");
     }
+    if (messages.back().role != "assistant" || thoughts.empty()) continue;
+    std::string& all = messages.back().reasoning;
+    all += (all.empty() ? "" : "\n") + std::exchange(thoughts, {});
   }
+  if (messages.empty() || !thoughts.empty())
+    messages.push_back({.role = "assistant", .reasoning = std::move(thoughts)});
   return messages;
 }
 

@@ -59,6 +59,15 @@ const FieldTable<Request>& text_fields() {
   return table;
 }
 
+const FieldTable<ThoughtWishes>& reasoning_fields() {
+  static const FieldTable<ThoughtWishes> table = {
+      {{"effort", FieldType::one_of(kEfforts)},
+       [](const FieldValue& v, ThoughtWishes& to) { wish_effort(v.text(), to); }},
+      ignored_field<ThoughtWishes>("summary", FieldType::text(), "thoughts are told as they are"),
+      ignored_field<ThoughtWishes>("generate_summary", FieldType::text(), "its older name")};
+  return table;
+}
+
 /// Of what could be included, answers have only encrypted reasoning, and never anything in it.
 void check_include(const FieldValue& value, Draft&) {
   if (!value.json.is_array()) unexpected(value.path, "a list");
@@ -117,7 +126,13 @@ const FieldTable<Draft>& fields() {
          check_include},
         fixed_field<Draft>("background", "[false]"),
         fixed_field<Draft>("truncation", R"(["disabled"])"),
-        fixed_field<Draft>("reasoning", R"([{}, {"effort": null, "summary": null}, {"effort": "none"}])"),
+        {{"reasoning", FieldType::schema(R"({"type": "object", "properties": {
+            "effort": {"enum": ["none", "minimal", "low", "medium", "high", "xhigh", "max", null]},
+            "summary": {"type": ["string", "null"]}}})"),
+          "effort: for the chat template; none: nothing is thought"},
+         [](const FieldValue& v, Draft& to) {
+           read_object(reasoning_fields(), v.path, v.json, v.notes, to.to.thoughts);
+         }},
         fixed_field<Draft>("top_logprobs", "[0]"),
         absent_field<Draft>("max_tool_calls"),
         ignored_field<Draft>("stream_options", FieldType::schema(R"({"type": "object"})")),
@@ -135,6 +150,7 @@ ResponsesRequest parse_responses_request(std::string_view text, const Speculatio
   Draft draft;
   draft.shared.request.sampling.temperature = 1;
   lay_defaults(notes.defaults, draft.shared);
+  draft.to.thoughts = default_wishes(notes.defaults);
   read_object(fields(), "", body, notes, draft);
   ResponsesRequest& to = draft.to;
   to.request = finish_draft(draft.shared, plan);
@@ -154,6 +170,7 @@ ResponsesRequest parse_responses_request(std::string_view text, const Speculatio
   repeat("top_p", 1.0);
   repeat("tool_choice", "auto");
   repeat("tools", ordered_json::array());
+  repeat("reasoning", {{"effort", nullptr}, {"summary", nullptr}});
   repeat("text", ordered_json::object());
   if (!to.echo["text"].contains("format") || to.echo["text"]["format"].is_null()) {
     to.echo["text"]["format"] = {{"type", "text"}};

@@ -30,16 +30,50 @@ bool begins_in_thought(const Engine& engine, const Request& request, std::string
   return std::string_view(end).substr(0, size).ends_with(tags.begin);
 }
 
+/// Of the efforts that there are, the nearest that gpt-oss knows.
+void round_effort(ThoughtWishes& wishes) {
+  if (wishes.effort == "none" || wishes.effort == "minimal") wishes.effort = "low";
+  if (wishes.effort == "xhigh" || wishes.effort == "max") wishes.effort = "high";
+}
+
+/// The thoughts of an answer in channels. `whole_answer`: the request's grammar says what the answer is, not
+/// how calls are.
+std::optional<ThoughtOptions> channel_thoughts(const ThoughtWishes& wishes, bool whole_answer) {
+  const std::string thinks = "<|channel|>analysis<|message|>";
+  const std::string next = "<|start|>assistant";
+  const std::string answers = "<|channel|>final<|message|>";
+  const std::string end = "<|end|>";
+  if (whole_answer) {
+    return ThoughtOptions{.end = answers,
+                          .begun = true,
+                          .most_tokens = wishes.most_tokens,
+                          .written_end = end + next + answers};
+  }
+  if (wishes.most_tokens < 0) return std::nullopt;
+  return ThoughtOptions{
+      .begin = thinks, .end = end, .again = next + thinks, .most_tokens = wishes.most_tokens};
+}
+
 }  // namespace
+
+std::optional<ToolParser> prepare_chat(const Engine& engine, const OfferedTools& offered,
+                                       const ThoughtWishes& wishes, Request& request) {
+  ThoughtWishes known = wishes;
+  if (writes_channels(engine.chat_template())) round_effort(known);
+  lay_variables(known, request);
+  return offer_tools(engine, offered, request);
+}
 
 AnswerParser begin_chat(const Engine& engine, const OfferedTools& offered, const ThoughtWishes& wishes,
                         Request& request) {
   const std::string source = engine.chat_template();
+  const bool whole_answer = request.grammar.has_value();
   const std::string continued =
       request.chat_end == ChatEnd::Continue ? request.messages.back().content : std::string();
-  std::optional<ToolParser> tools = offer_tools(engine, offered, request);
+  std::optional<ToolParser> tools = prepare_chat(engine, offered, wishes, request);
   tokenize_prompt(engine, request);
   if (writes_channels(source)) {
+    if (request.chat_end != ChatEnd::Continue) request.thoughts = channel_thoughts(wishes, whole_answer);
     for (const std::string_view tag : ChannelReader::kTags) show_tag(engine, tag, request);
     const bool own = tools && tools->format() == ToolFormat::Channels;
     ChannelReader channels(own ? tools->functions() : FunctionTypes(),
@@ -53,10 +87,16 @@ AnswerParser begin_chat(const Engine& engine, const OfferedTools& offered, const
   if (!tags) return tools ? AnswerParser(std::move(*tools)) : AnswerParser();
   show_tag(engine, tags->begin, request);
   show_tag(engine, tags->end, request);
+  const bool begun = begins_in_thought(engine, request, continued, *tags);
+  if (begun || wishes.most_tokens >= 0) {
+    request.thoughts = ThoughtOptions{.begin = std::string(tags->begin),
+                                      .end = std::string(tags->end),
+                                      .begun = begun,
+                                      .most_tokens = wishes.most_tokens};
+  }
   if (wishes.as_content) return tools ? AnswerParser(std::move(*tools)) : AnswerParser();
   const bool among = tools && tools->format() == ToolFormat::Xml;
-  ThoughtReader thoughts(*tags, begins_in_thought(engine, request, continued, *tags));
-  return {std::move(thoughts), std::move(tools), among};
+  return {ThoughtReader(*tags, begun), std::move(tools), among};
 }
 
 }  // namespace augur

@@ -489,8 +489,10 @@ TEST_F(ChatServiceTest, MessagesThatAreNotAsTheyMustBeAreNamed) {
   };
   EXPECT_THAT(message({{"max_tokens", nullptr}}), HasSubstr("400 'max_tokens'"));
   EXPECT_THAT(message({{"container", "x"}}), HasSubstr("400 'container'"));
-  EXPECT_THAT(message({{"thinking", {{"type", "enabled"}}}}), HasSubstr("400 'thinking'"));
-  EXPECT_THAT(message({{"output_config", {{"effort", "low"}}}}), HasSubstr("400 'output_config.effort'"));
+  EXPECT_THAT(message({{"thinking", {{"type", "on"}}}}), HasSubstr("400 'thinking.type'"));
+  EXPECT_THAT(message({{"thinking", {{"type", "disabled"}, {"budget_tokens", 9}}}}),
+              HasSubstr("400 'thinking.budget_tokens'"));
+  EXPECT_THAT(message({{"output_config", {{"effort", "none"}}}}), HasSubstr("400 'output_config.effort'"));
   EXPECT_THAT(message({{"output_config", {{"format", {{"type", "json_schema"}}}}}}),
               HasSubstr("400 'output_config.format.schema'"));
   EXPECT_THAT(message({{"system", 3}}), HasSubstr("400 'system'"));
@@ -603,10 +605,12 @@ TEST_F(ChatServiceTest, ResponsesThatCannotBeAreNamed) {
   EXPECT_THAT(response({{"input", nullptr}}), HasSubstr("400 'input'"));
   EXPECT_THAT(response({{"previous_response_id", "resp_1"}}), HasSubstr("stores nothing"));
   EXPECT_THAT(response({{"truncation", "auto"}}), HasSubstr("400 'truncation'"));
-  EXPECT_THAT(response({{"reasoning", {{"effort", "low"}}}}), HasSubstr("400 'reasoning'"));
+  EXPECT_THAT(response({{"reasoning", {{"effort", "little"}}}}), HasSubstr("400 'reasoning.effort'"));
   EXPECT_THAT(response({{"text", {{"verbosity", "low"}}}}), HasSubstr("400 'text.verbosity'"));
   EXPECT_THAT(response({{"tools", {{{"type", "web_search"}}}}}), HasSubstr("400 'tools[0]'"));
-  EXPECT_THAT(response({{"input", {{{"type", "reasoning"}}}}}), HasSubstr("400 'input[0].type'"));
+  EXPECT_THAT(response({{"input", {{{"type", "magic"}}}}}), HasSubstr("400 'input[0].type'"));
+  EXPECT_THAT(response({{"input", {{{"type", "reasoning"}, {"content", {{{"type", "x"}}}}}}}}),
+              HasSubstr("400 'input[0].content[0].type'"));
   EXPECT_THAT(response({{"input", {{{"role", "user"}, {"content", 3}}}}}),
               HasSubstr("400 'input[0].content'"));
 }
