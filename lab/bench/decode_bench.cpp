@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "lab/bench/machine_probe.h"
+#include "model/delta_memory.h"
 #include "model/forward_timer.h"
 
 namespace augur {
@@ -76,8 +77,12 @@ DecodeBenchResult run_decode_bench(Model& model, const DecodeBenchOptions& optio
   result.kv_bytes = std::int64_t{2} * config.attention_layers() * config.kv_heads * options.context *
                     kv_slot_bytes(model.kv_type(), config.head_dim);
   result.read_gb_per_s = median(bandwidth);
+  for (int i = 0; i < config.layers; ++i) {
+    if (const DeltaSpec& delta = config.layer(i).delta; delta.key_heads > 0)
+      result.state_bytes += DeltaMemory(delta).state_floats() * static_cast<std::int64_t>(sizeof(float));
+  }
   result.memory_limit_ms =
-      static_cast<double>(result.weight_bytes + result.kv_bytes) / result.read_gb_per_s * 1e-6;
+      static_cast<double>(result.weight_bytes + result.kv_bytes + result.state_bytes) / result.read_gb_per_s * 1e-6;
   const auto one = std::find(counts.begin(), counts.end(), 1) - counts.begin();
   const double one_row_ms = median(times[static_cast<std::size_t>(one)]);
   result.memory_limit_fraction = result.memory_limit_ms / one_row_ms;
@@ -113,6 +118,7 @@ nlohmann::json to_json(const DecodeBenchResult& result) {
           {"context", result.context},
           {"weight_bytes", result.weight_bytes},
           {"kv_bytes", result.kv_bytes},
+          {"state_bytes", result.state_bytes},
           {"read_gb_per_s", result.read_gb_per_s},
           {"memory_limit_ms", result.memory_limit_ms},
           {"memory_limit_fraction", result.memory_limit_fraction},

@@ -38,7 +38,8 @@ struct DecodeBenchResult {
   std::int64_t weight_bytes = 0;     ///< read by a pass
   std::int64_t kv_bytes = 0;         ///< keys and values of the prefix, read by a pass
   double read_gb_per_s = 0;          ///< of this machine, measured between the passes
-  double memory_limit_ms = 0;        ///< (weight_bytes + kv_bytes) / read_gb_per_s
+  std::int64_t state_bytes = 0;      ///< of layers that keep a state
+  double memory_limit_ms = 0;        ///< (weight_bytes + kv_bytes + state_bytes) / read_gb_per_s
   double memory_limit_fraction = 0;  ///< memory_limit_ms / ms at one row
   std::vector<DecodeBenchRow> rows;
 };

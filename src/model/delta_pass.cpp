@@ -92,6 +92,7 @@ struct DeltaPass::Head {
   int value;
   int key;
   float* scratch;
+  StateTraffic* traffic;
 };
 
 void DeltaPass::recur(const Team& team, InputForm form) const {
@@ -102,7 +103,8 @@ void DeltaPass::recur(const Team& team, InputForm form) const {
     const auto value = static_cast<int>(h);
     const Head head{.value = value,
                     .key = spec.key_head(value),
-                    .scratch = reinterpret_cast<float*>(ws.scratch(team.rank()))};
+                    .scratch = reinterpret_cast<float*>(ws.scratch(team.rank())),
+                    .traffic = &ws.state_traffic[static_cast<std::size_t>(team.rank())]};
     prepare_gates(value);
     for (const BatchLayout::Sequence& sequence : in_.layout.sequences()) {
       for (std::int64_t column = 0; column < spec.value_dim; column += memory_.tile())
@@ -162,13 +164,16 @@ void DeltaPass::run_tile(const Head& head, const BatchLayout::Sequence& sequence
   };
   const bool folds = state.folded < sequence.fold_to;
   const auto fold = [&] {
-    if (folds) std::copy_n(tile, floats, state.to + place);
+    if (!folds) return;
+    std::copy_n(tile, floats, state.to + place);
+    ++head.traffic->written;
   };
 
   if (state.from == nullptr) {
     std::fill_n(tile, floats, 0.0f);
   } else {
     std::copy_n(state.from + place, floats, tile);
+    ++head.traffic->read;
   }
   for (std::int64_t slot = state.folded; slot < sequence.base; ++slot) {
     if (slot == sequence.fold_to) fold();

@@ -62,6 +62,7 @@ Workspace::Workspace(const ModelConfig& config, int thread_count, std::int64_t g
       expert_gate_up(InputForm::F32, pair_width(experts.width), kResultGrain),
       expert_down_inputs(experts.width),
       expert_results(InputForm::F32, config.hidden, kResultGrain),
+      state_traffic(static_cast<std::size_t>(thread_count)),
       unpadded_residual(InputForm::F32, config.hidden, 1) {}
 
 void Workspace::ensure_prepared(PreparedRows& prepared, InputForm form, std::int64_t rows) {

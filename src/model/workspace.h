@@ -74,6 +74,12 @@ struct PreparedRows {
   InputRows own;     ///< [threads * own_rows, width]
 };
 
+/// Tiles of states that a thread has read from a cache's memory and written to it, since the workspace is.
+struct alignas(64) StateTraffic {
+  std::int64_t read = 0;
+  std::int64_t written = 0;
+};
+
 /// The activations of a forward pass: one buffer, one meaning. Which phase of a pass reads and writes which:
 /// the table above ForwardPass::run().
 struct Workspace {
@@ -124,6 +130,7 @@ struct Workspace {
   RowBuffer expert_results;      ///< [places, hidden] float32, then [rows, hidden] of the shared expert
   ExpertRows expert_rows;
   std::int64_t woken_experts = 0;  ///< distinct ones of every layer, added up, of the pass
+  std::vector<StateTraffic> state_traffic;  ///< [threads]
   RowBuffer unpadded_residual;     ///< [rows, hidden] float32, where `residual` has padding
   std::size_t scratch_stride = 0;
   PageMemory scratch_memory;  ///< for attention, by thread

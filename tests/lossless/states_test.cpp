@@ -56,7 +56,9 @@ class LosslessStates : public testing::TestWithParam<StateModel> {
     EngineOptions options;
     options.model = folder_.path().string();
     options.threads = 2;
+    options.draft_model = options.model;  // which has states of its own, and is right
     engine_ = testing_support::test_engine(options);
+    options.draft_model.clear();
     alone_ = testing_support::test_engine(options);
   }
 
@@ -79,7 +81,8 @@ class LosslessStates : public testing::TestWithParam<StateModel> {
 
   std::vector<Request> requests() const {
     const char* const plans[] = {"none", "ngram:n-max=5", "layerskip:policy=eagle2,topk=3,depth=3,size=12",
-                                 "recycling,ngram:policy=auto", "suffix:n-max=4"};
+                                 "recycling,ngram:policy=auto", "draft:n-max=4",
+                                 "draft:policy=eagle2,topk=3,depth=3,size=10"};
     std::vector<Request> all;
     std::uint64_t seed = 1;
     for (const int length : {1, 2, 7, 64, 65, 130, 200, 333}) {

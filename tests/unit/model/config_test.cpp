@@ -279,6 +279,7 @@ TEST(ModelConfig, ErrorsInDeltaRules) {
   };
   refused("linear_num_value_heads", 24, "24 is no multiple of linear_num_key_heads 16");
   refused("linear_num_value_heads", 8, "8 is no multiple");
+  refused("linear_num_value_heads", 4096, "at most 131072 numbers");
   for (const char* key : {"linear_num_key_heads", "linear_num_value_heads", "linear_key_head_dim",
                           "linear_value_head_dim", "linear_conv_kernel_dim"}) {
     for (const json& value : {json(0), json(-1), json(1 << 20), json(1e30), json("4"), json(true)})
