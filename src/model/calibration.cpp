@@ -25,7 +25,7 @@ std::vector<std::string> matrices_of(const ProductInput& input, const LayerSpec&
   const bool delta = layer.delta.key_heads > 0;
   switch (input.product) {
     case ProductInput::Qkv:
-      if (delta) return {"attn_qkv", "attn_gate", "ssm_beta", "ssm_alpha", "ssm_ba"};
+      if (delta) return {"attn_qkv", "attn_gate"};
       if (!layer.attends()) return {"shortconv.in_proj"};
       return {"attn_q", "attn_k", "attn_v"};
     case ProductInput::Output:

@@ -37,7 +37,7 @@ bool is_router(std::string_view gguf_name) {
   return gguf_name.find(".ffn_gate_inp") != std::string_view::npos;
 }
 
-/// What decides how much of a delta rule's state is kept and written; small, too.
+/// What decides how much of a delta rule's state is kept and written is small, too, and read as floats.
 bool are_gates(std::string_view gguf_name) {
   return gguf_name.ends_with(".ssm_beta.weight") || gguf_name.ends_with(".ssm_alpha.weight") ||
          gguf_name.ends_with(".ssm_ba.weight");
@@ -51,9 +51,9 @@ bool is_vocabulary(std::string_view gguf_name) {
 DType written_type(const StoredTensor& tensor, DType type, std::string_view name) {
   if (tensor.dtype == DType::Bool || tensor.dtype == DType::U8) return DType::I8;  // GGUF has neither
   if (is_integer(tensor.dtype)) return tensor.dtype;
-  if (tensor.shape.size() != 2 || is_router(name) || are_gguf_taps(name)) return DType::F32;
+  if (tensor.shape.size() != 2 || is_router(name) || are_gguf_taps(name) || are_gates(name))
+    return DType::F32;
   const std::int64_t row = tensor.shape.back();
-  if (are_gates(name) && bits_of(type) < bits_of(DType::Q8_0)) type = DType::Q8_0;
   if (is_vocabulary(name) && has_few_bits(type)) type = fits(DType::Q6_K, row) ? DType::Q6_K : DType::Q8_0;
   if (fits(type, row)) return type;
   const DType smaller = type == DType::Q4_K ? DType::Q4_1 : DType::IQ4_NL;
