@@ -104,6 +104,26 @@ def experts(w):
     w.add_tensor("blk.0.attn_sinks.weight", np.ones(2, np.float32))
 
 
+def delta_rules(w):
+    """And a layer behind the model's, which drafts."""
+    w.add_block_count(3)
+    w.add_nextn_predict_layers(1)
+    w.add_recurrent_layers([True, False, False])
+    w.add_rope_dimension_sections([4, 2, 2, 0])
+    w.add_ssm_conv_kernel(2)
+    w.add_ssm_state_size(8)
+    w.add_ssm_group_count(1)
+    w.add_ssm_time_step_rank(2)
+    w.add_ssm_inner_size(16)
+    w.add_tensor("blk.0.ssm_a", np.full(2, -0.5, np.float32))
+    w.add_tensor("blk.0.ssm_dt.bias", np.ones(2, np.float32))
+    w.add_tensor("blk.0.ssm_norm.weight", np.ones(8, np.float32))
+    w.add_tensor("blk.0.ssm_conv1d.weight", np.ones((32, 2), np.float32))
+    w.add_tensor("blk.0.ssm_out.weight", np.ones((32, 16), np.float32))
+    w.add_tensor("blk.2.nextn.enorm.weight", np.ones(32, np.float32))
+    w.add_tensor("blk.2.attn_norm.weight", np.ones(32, np.float32))
+
+
 def block_types(w):
     """A block of every quantised type."""
     for kind in gguf.quants._type_traits:
@@ -129,6 +149,7 @@ def main():
     write_gguf("gemma3.gguf", "gemma3", "llama", "default", windows)
     write_gguf("phi3.gguf", "phi3", "llama", "default", long_rope)
     write_gguf("gpt-oss.gguf", "gpt-oss", "gpt2", "gpt-4o", experts)
+    write_gguf("qwen35.gguf", "qwen35", "gpt2", "qwen35", delta_rules)
     write_gguf("types.gguf", "llama", "llama", "default", block_types)
     write_split("three")
     write_safetensors("two.safetensors", {"a": ("F32", [2, 2], bytes(16)), "b": ("BF16", [3], bytes(6))})
