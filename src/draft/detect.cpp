@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 
 #include "files/gguf/model.h"
 #include "files/mapped_file.h"
@@ -36,6 +37,31 @@ bool is_speculator(const Checkpoint& head, std::string_view type) {
   return it != head.config().end() && it->is_string() && it->get<std::string>() == type;
 }
 
+constexpr std::string_view kOwnLayers = "mtp";
+
+/// Layers that draft, in a model's files or, where only they were written (llama.cpp's mtp-*.gguf), alone.
+bool has_own_layers(const Checkpoint& head) {
+  const WeightStore* weights = head.find_weights();
+  return weights != nullptr && weights->find("mtp.fc.weight") != nullptr;
+}
+
+bool has_model_layers(const Checkpoint& head) {
+  const auto& tensors = head.weights().tensors();
+  constexpr std::string_view kLayers = "model.layers.";
+  const auto it = tensors.lower_bound(kLayers);
+  return it != tensors.end() && it->first.starts_with(kLayers);
+}
+
+/// A GGUF file of a model, as it is for every program.
+bool is_model_file(const Checkpoint& head) {
+  return head.is_gguf() && head.gguf()->architecture() != kHeadArchitecture;
+}
+
+bool same_place(const std::filesystem::path& a, const std::filesystem::path& b) {
+  std::error_code ignored;
+  return !b.empty() && std::filesystem::equivalent(a, b, ignored);
+}
+
 /// The first rule that holds decides. Rules that look at files and keys come before those that open weights.
 struct Rule {
   std::string_view type;
@@ -43,8 +69,9 @@ struct Rule {
 };
 
 constexpr Rule kRules[] = {
-    {kDraftModelType,
-     [](const Checkpoint& h) { return h.is_gguf() && h.gguf()->architecture() != kHeadArchitecture; }},
+    {kOwnLayers,
+     [](const Checkpoint& h) { return is_model_file(h) && has_own_layers(h) && !has_model_layers(h); }},
+    {kDraftModelType, is_model_file},
     {"medusa", [](const Checkpoint& h) { return has_file(h, "medusa_lm_head.pt"); }},
     {"hydra", [](const Checkpoint& h) { return has_file(h, "hydra_lm_head.pt"); }},
     {"medusa", [](const Checkpoint& h) { return has_key(h, "medusa_num_heads"); }},
@@ -63,12 +90,18 @@ constexpr Rule kRules[] = {
     {"eagle3", [](const Checkpoint& h) { return has_tensor(h, "midlayer.hidden_norm."); }},
     {"eagle3", [](const Checkpoint& h) { return has_tensor(h, "layers.0.hidden_norm."); }},
     {"mtp", [](const Checkpoint& h) { return has_tensor(h, ".eh_proj.") || has_tensor(h, "mtp_layers."); }},
+    {kOwnLayers, [](const Checkpoint& h) { return has_own_layers(h) && !has_model_layers(h); }},
     {"eagle", [](const Checkpoint& h) { return h.weights().find("fc.weight") != nullptr; }},
 };
 
 }  // namespace
 
-std::string_view detect_drafter_type(const Checkpoint& head) {
+std::string_view own_drafter_type(const Checkpoint& model) {
+  return has_own_layers(model) ? kOwnLayers : std::string_view();
+}
+
+std::string_view detect_drafter_type(const Checkpoint& head, const std::filesystem::path& target) {
+  if (same_place(head.path(), target) && has_own_layers(head)) return kOwnLayers;
   const Rule* rule =
       std::find_if(std::begin(kRules), std::end(kRules), [&](const Rule& r) { return r.holds(head); });
   return rule == std::end(kRules) ? kDraftModelType : rule->type;

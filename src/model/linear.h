@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -45,6 +46,13 @@ class Linear {
   /// Of the last run(): [rows, out_stride()], 64-byte aligned.
   float* out(std::int64_t row) const { return output_.floats(row); }
   std::int64_t out_stride() const { return output_.stride(); }  ///< outputs(), rounded up to 16
+  /// The same, moved together: [rows, outputs()]. out() has no meaning until the next run().
+  float* joined_out(int rows) const {
+    for (std::int64_t r = 1; r < rows && out_stride() != outputs(); ++r) {
+      std::copy_n(output_.floats(r), outputs(), output_.floats(0) + r * outputs());
+    }
+    return output_.floats(0);
+  }
 
   // The same as a step of a larger region, for layers that are made of several products.
 

@@ -25,13 +25,22 @@ inline std::filesystem::path golden_head_path(const std::string& name) {
   return std::filesystem::path(AUGUR_SOURCE_DIR) / "tests" / "golden" / "heads" / name;
 }
 
-/// The tiny target of tests/golden/heads.
+/// All values of a tensor of a golden file.
+inline std::vector<float> golden_values(const WeightStore& file, const std::string& name) {
+  const StoredTensor* tensor = file.find(name);
+  EXPECT_NE(tensor, nullptr) << name;
+  std::vector<float> out(tensor->bytes.size() / sizeof(float));
+  read_rows(*tensor, 0, tensor->shape.size() > 1 ? tensor->shape[0] : 1, out.data());
+  return out;
+}
+
+/// The tiny target of tests/golden/heads, or another.
 struct GoldenTarget {
-  explicit GoldenTarget(WeightFormat type, Isa isa = select_isa())
+  explicit GoldenTarget(WeightFormat type, Isa isa = select_isa(),
+                        const std::filesystem::path& path = golden_head_path("target"))
       : backend(2, false, isa),
         device(test_device(backend)),
-        model(Model::load(backend, Checkpoint::open(golden_head_path("target")),
-                          {.weights = type, .device = device.get()})) {}
+        model(Model::load(backend, Checkpoint::open(path), {.weights = type, .device = device.get()})) {}
 
   std::unique_ptr<DrafterModel> load(std::string_view type, const Checkpoint& head,
                                      const VocabularyChoice* vocabulary = nullptr) {
@@ -60,13 +69,7 @@ class GoldenHead {
         tensors_(open_safetensors(folder / "expected.safetensors")) {}
 
   /// All values of a tensor.
-  std::vector<float> values(const std::string& name) const {
-    const StoredTensor* tensor = tensors_->find(name);
-    EXPECT_NE(tensor, nullptr) << name;
-    std::vector<float> out(tensor->bytes.size() / sizeof(float));
-    read_rows(*tensor, 0, tensor->shape.size() > 1 ? tensor->shape[0] : 1, out.data());
-    return out;
-  }
+  std::vector<float> values(const std::string& name) const { return golden_values(*tensors_, name); }
   bool has(const std::string& name) const { return tensors_->find(name) != nullptr; }
 
   const std::filesystem::path folder;

@@ -14,24 +14,48 @@ nlohmann::json layer_part(const nlohmann::json& config) {
   return it != config.end() && it->is_object() ? *it : config;
 }
 
+/// The configuration is that of a whole model with recurrent layers: the head's layers are like those of it
+/// that attend, with experts where such are stored.
+ModelConfig attending_layers(const nlohmann::json& json, const WeightStore& store, const std::string& prefix,
+                             const Family& family, const std::string& file) {
+  ModelConfig layers = ModelConfig::from_json(json, file);
+  LayerSpec layer = layers.layer(layers.first_attention());
+  const std::string router = fmt::format("{}{}.weight", prefix, family.names.router);
+  layer.experts = store.find(router) != nullptr ? layers.experts() : ExpertSpec{};
+  layers.kinds = {layer};
+  layers.kind_of.clear();
+  return layers;
+}
+
 /// What ModelConfig is to read for the head's layers: keys that say something else in heads, or are left out,
 /// are filled in.
-ModelConfig read_layers(nlohmann::json json, const WeightStore& store, std::span<const std::string> prefixes,
-                        const DrafterSource& source, const std::string& file) {
-  const auto type = json.find("model_type");
-  const std::string name = type != json.end() && type->is_string() ? type->get<std::string>() : "llama";
+ModelConfig head_layers(nlohmann::json json, const DrafterSource& source, std::size_t count,
+                        const std::string& name, const std::string& file) {
   // MiMo's layers are Qwen2's. Other names that are no decoder's ("eagle") stand for Llama's layers, and so
   // do those of targets with experts: heads have none.
   const Family* family = find_family(name);
   const bool decoder = family != nullptr && family->experts == ExpertRule::None;
   json["model_type"] = name == "mimo" ? "qwen2" : decoder ? name : "llama";
-  json["num_hidden_layers"] = prefixes.size();
+  json["num_hidden_layers"] = count;
   // Heads see the whole text, but where a format says what their rows see (BlockMask).
   for (const char* key : {"layer_types", "num_experts", "num_local_experts"}) json.erase(key);
   json["sliding_window"] = nullptr;
   const ModelConfig& target = source.target.config();
   if (!json.contains("vocab_size") || json["vocab_size"].is_null()) json["vocab_size"] = target.vocab;
-  ModelConfig layers = ModelConfig::from_json(json, file);
+  return ModelConfig::from_json(json, file);
+}
+
+ModelConfig read_layers(const nlohmann::json& json, const WeightStore& store,
+                        std::span<const std::string> prefixes, const DrafterSource& source,
+                        const std::string& file) {
+  const auto type = json.find("model_type");
+  const std::string name = type != json.end() && type->is_string() ? type->get<std::string>() : "llama";
+  const Family* family = find_family(name);
+  ModelConfig layers = family != nullptr && family->delta
+                           ? attending_layers(json, store, prefixes.front(), *family, file)
+                           : head_layers(json, source, prefixes.size(), name, file);
+  layers.layers = static_cast<int>(prefixes.size());
+  const ModelConfig& target = source.target.config();
   if (layers.vocab != target.vocab) {
     throw Error("{}: vocab_size: the head is made for {} tokens, {} has {}", file, layers.vocab,
                 source.target_path, target.vocab);
@@ -46,10 +70,6 @@ ModelConfig read_layers(nlohmann::json json, const WeightStore& store, std::span
     layer.mlp_bias = stored("mlp.down_proj");
     layer.qk_norm =
         store.find(prefixes.front() + "self_attn.q_norm.weight") != nullptr ? QkNorm::PerHead : QkNorm::None;
-  }
-  if (layers.hidden % PackedMatrix::kPanel != 0) {
-    throw Error("{}: hidden_size: {} is not supported: expected a multiple of {}", file, layers.hidden,
-                PackedMatrix::kPanel);
   }
   return layers;
 }
@@ -124,9 +144,9 @@ void HeadLoader::matrix(PackedMatrix& out, const std::string& name, std::int64_t
   packer_.reserve(out, n, k);
 }
 
-void HeadLoader::pass_over_all_but(std::string_view prefix) {
+void HeadLoader::pass_over_all_but(std::string_view prefix, std::string_view among) {
   for (const auto& [name, tensor] : store_.tensors()) {
-    if (!name.starts_with(prefix)) stored_.pass_over(name);
+    if (name.starts_with(among) && !name.starts_with(prefix)) stored_.pass_over(name);
   }
 }
 

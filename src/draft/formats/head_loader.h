@@ -44,12 +44,17 @@ class HeadLoader {
   void vector(std::vector<float>& out, const std::string& name, std::int64_t n) {
     packer_.vector(out, name, n);
   }
+  /// The weights of a norm like those of the decoder layers.
+  void norm(std::vector<float>& out, const std::string& name, std::int64_t n) {
+    packer_.norm(out, name, n, layers_.norm_offset);
+  }
   /// All values of a tensor whose first dimension is 1.
   void tensor(std::vector<float>& out, const std::string& name, const Shape& shape);
   void matrix(PackedMatrix& out, const std::string& name, std::int64_t n, std::int64_t k);
   /// A tensor that may be there and is not needed.
   void pass_over(const std::string& name) { stored_.pass_over(name); }
-  void pass_over_all_but(std::string_view prefix);
+  /// Tensors that may be there: all whose names don't begin with `prefix`, of those that begin with `among`.
+  void pass_over_all_but(std::string_view prefix, std::string_view among = {});
 
   /// `d2t` as target ids, one for each of `entries`; empty where both vocabularies are the same.
   std::vector<TokenId> target_ids(std::int64_t entries);

@@ -176,7 +176,7 @@ const float* Eagle3Head::prepare(const float* features, int count) {
 void Eagle3Head::project(const float* features, int count, float* states) {
   const float* prepared = prepare(features, count);
   fc_.run(backend(), count, [&](std::int64_t r) { return prepared + r * shape_.features; });
-  std::copy_n(fc_.out(0), count * shape_.state, states);
+  std::copy_n(fc_.joined_out(count), count * shape_.state, states);
 }
 
 std::span<const float> Eagle3Head::run(const TokenBatch& batch, const float* states) {

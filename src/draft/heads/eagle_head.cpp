@@ -38,7 +38,7 @@ class EagleHead final : public RecurrentHead {
   std::span<const float> run(const TokenBatch& batch, const float* states) override {
     pairs_.fill(layers_->device(), {.embedding = &target_.embedding()}, batch.tokens, states);
     fc_.run(backend(), batch.rows(), [&](std::int64_t r) { return pairs_.row(r); });
-    layers_->forward(batch, {.embeddings = fc_.out(0)}, nullptr);
+    layers_->forward(batch, {.embeddings = fc_.joined_out(batch.rows())}, nullptr);
     return layers_->result();
   }
 

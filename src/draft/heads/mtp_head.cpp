@@ -9,7 +9,7 @@
 namespace augur {
 namespace {
 
-/// How one of the published layouts calls its tensors, behind a prefix that each layer has.
+/// How one of the published layouts calls its tensors, behind a prefix: each layer's, or that of all.
 struct MtpLayout {
   std::string_view embedding_norm;
   std::string_view hidden_norm;
@@ -17,7 +17,8 @@ struct MtpLayout {
   std::string_view final_norm;
   std::string_view embedding;  ///< optional
   std::string_view head;       ///< optional
-  bool norm_state = false;     ///< the head feeds itself what the final norm gives
+  std::string_view layers;  ///< the decoder layers', a number and a dot behind it; empty: it has the prefix
+  bool norm_state = false;  ///< the head feeds itself what the final norm gives
 };
 
 constexpr MtpLayout kDeepSeek{"enorm.weight",
@@ -26,6 +27,7 @@ constexpr MtpLayout kDeepSeek{"enorm.weight",
                               "shared_head.norm.weight",
                               "embed_tokens.weight",
                               "shared_head.head.weight",
+                              "",
                               false};
 constexpr MtpLayout kFastMtp{"token_layernorm.weight",
                              "hidden_layernorm.weight",
@@ -33,7 +35,17 @@ constexpr MtpLayout kFastMtp{"token_layernorm.weight",
                              "final_layernorm.weight",
                              "",
                              "",
+                             "",
                              true};
+/// Qwen3-Next's and Qwen3.5's, in the files of the model: "mtp.". GGUF's names (`nextn`) become these.
+constexpr MtpLayout kQwen{"pre_fc_norm_embedding.weight",
+                          "pre_fc_norm_hidden.weight",
+                          "fc",
+                          "norm.weight",
+                          "embed_tokens.weight",
+                          "lm_head.weight",
+                          "layers.",
+                          true};
 
 /// The lowest layer that has the layout's projection: "model.layers.8.", "mtp_layers.0.". Empty: none.
 std::string find_prefix(const WeightStore& store, const MtpLayout& layout) {
@@ -51,17 +63,23 @@ std::string find_prefix(const WeightStore& store, const MtpLayout& layout) {
 struct Found {
   const MtpLayout& layout;
   std::string prefix;
+
+  std::string at(std::string_view name) const { return prefix + std::string(name); }
+  /// What the layer's names begin with. Of several that the head may be run with, one behind the other, it is
+  /// the first: each is trained on the tokens behind those before.
+  std::string layer() const { return layout.layers.empty() ? prefix : at(layout.layers) + "0."; }
 };
 
 Found find_layout(const Checkpoint& head) {
-  for (const MtpLayout* layout : {&kDeepSeek, &kFastMtp}) {
+  for (const MtpLayout* layout : {&kDeepSeek, &kFastMtp, &kQwen}) {
     if (std::string prefix = find_prefix(head.weights(), *layout); !prefix.empty()) return {*layout, prefix};
   }
-  throw Error("{}: no multi-token prediction layer: expected a tensor ...{}.weight or ...{}.weight",
-              head.path().string(), kDeepSeek.projection, kFastMtp.projection);
+  throw Error(
+      "{}: no multi-token prediction layer: expected a tensor ...{}.weight, ...{}.weight or mtp.{}.weight",
+      head.path().string(), kDeepSeek.projection, kFastMtp.projection, kQwen.projection);
 }
 
-/// A multi-token prediction layer (DeepSeek-V3, MiMo, FastMTP): a decoder layer over a projection of
+/// A multi-token prediction layer (DeepSeek-V3, MiMo, FastMTP, Qwen3.5): a decoder layer over a projection of
 /// [norm(embedding); norm(state)], or of the two in MiMo's order, and a norm before the head. The target's
 /// states are those after its final norm.
 class MtpHead final : public RecurrentHead {
@@ -98,25 +116,26 @@ class MtpHead final : public RecurrentHead {
 };
 
 MtpHead::MtpHead(const DrafterSource& source, const Found& found) : target_(source.target) {
-  const auto& [layout, prefix] = found;
-  HeadLoader loader(source, {prefix});
+  const MtpLayout& layout = found.layout;
+  HeadLoader loader(source, {found.layer()});
   const ModelConfig& config = loader.layers();
   loader.require_hidden(config.hidden, "hidden_size");
   const std::int64_t width = config.hidden;
   eps_ = config.norm_eps;
   norm_state_ = layout.norm_state;
   hidden_first_ = loader.layer_config().find_string("model_type") == "mimo";
-  loader.vector(embedding_norm_, prefix + std::string(layout.embedding_norm), width);
-  loader.vector(hidden_norm_, prefix + std::string(layout.hidden_norm), width);
-  loader.vector(final_norm_, prefix + std::string(layout.final_norm), width);
-  projection_.open(loader.packer(), prefix + std::string(layout.projection), width, 2 * width, false);
+  loader.norm(embedding_norm_, found.at(layout.embedding_norm), width);
+  loader.norm(hidden_norm_, found.at(layout.hidden_norm), width);
+  loader.norm(final_norm_, found.at(layout.final_norm), width);
+  projection_.open(loader.packer(), found.at(layout.projection), width, 2 * width, false);
   loader.open_layers();
-  own_embedding_ = !layout.embedding.empty() && loader.has(prefix + std::string(layout.embedding));
-  own_head_ = !layout.head.empty() && loader.has(prefix + std::string(layout.head));
-  if (own_embedding_) loader.matrix(embedding_, prefix + std::string(layout.embedding), config.vocab, width);
-  if (own_head_) loader.matrix(head_, prefix + std::string(layout.head), config.vocab, width);
-  // The folder may be that of the whole model.
-  loader.pass_over_all_but(prefix);
+  own_embedding_ = !layout.embedding.empty() && loader.has(found.at(layout.embedding));
+  own_head_ = !layout.head.empty() && loader.has(found.at(layout.head));
+  if (own_embedding_) loader.matrix(embedding_, found.at(layout.embedding), config.vocab, width);
+  if (own_head_) loader.matrix(head_, found.at(layout.head), config.vocab, width);
+  // The folder may be that of the whole model, and have further layers.
+  loader.pass_over_all_but(found.prefix);
+  if (!layout.layers.empty()) loader.pass_over_all_but(found.layer(), found.at(layout.layers));
   layers_ = loader.finish();
   shape_.taps = {loader.target().layers};
   shape_.features = shape_.state = width;
@@ -133,7 +152,7 @@ std::span<const float> MtpHead::run(const TokenBatch& batch, const float* states
                .state_first = hidden_first_},
               batch.tokens, states);
   projection_.run(backend(), batch.rows(), [&](std::int64_t r) { return pairs_.row(r); });
-  layers_->forward(batch, {.embeddings = projection_.out(0)}, nullptr);
+  layers_->forward(batch, {.embeddings = projection_.joined_out(batch.rows())}, nullptr);
   const std::span<const float> results = layers_->result();
   if (!norm_state_) return results;
   normed_.resize(results.size());
@@ -156,7 +175,7 @@ HeadWeights MtpHead::exit() const {
 
 }  // namespace
 
-/// Multi-token prediction layers in the layouts of DeepSeek-V3, MiMo and FastMTP.
+/// Multi-token prediction layers in the layouts of DeepSeek-V3, MiMo, FastMTP and Qwen3.5.
 std::unique_ptr<DrafterModel> load_mtp_drafter(const DrafterSource& source) {
   return make_recurrent_model(std::make_unique<MtpHead>(source), source.vocabulary);
 }

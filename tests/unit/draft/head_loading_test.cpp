@@ -9,6 +9,7 @@
 #include "draft/detect.h"
 #include "files/safetensors_writer.h"
 #include "support/golden_head.h"
+#include "support/mtp_models.h"
 #include "support/stories.h"
 
 namespace augur {
@@ -22,7 +23,8 @@ using testing_support::TemporaryFolder;
 
 /// A head's tensors and configuration, to be changed before they are written and loaded.
 struct HeadCopy {
-  explicit HeadCopy(const char* folder) : original(Checkpoint::open(golden_head_path(folder))) {
+  explicit HeadCopy(const char* folder) : HeadCopy(golden_head_path(folder)) {}
+  explicit HeadCopy(const std::filesystem::path& folder) : original(Checkpoint::open(folder)) {
     config = original.config();
     for (const auto& [name, tensor] : original.weights().tensors()) tensors[name] = tensor;
   }
@@ -251,7 +253,80 @@ TEST(DetectDrafterType, TellsEveryPublishedLayout) {
                                                        {"target", "draft"}};
   for (const auto& [folder, type] : heads) {
     EXPECT_EQ(detect_drafter_type(Checkpoint::open(golden_head_path(folder))), type) << folder;
+    EXPECT_EQ(own_drafter_type(Checkpoint::open(golden_head_path(folder))), "") << folder;
   }
+}
+
+TEST(DetectDrafterType, AModelWithLayersThatDraftIsAHeadOfItself) {
+  const std::filesystem::path folder = testing_support::mtp_model_path("qwen3_5_mtp");
+  const std::filesystem::path other = testing_support::mtp_model_path("qwen3_5_mtp_tied");
+  for (const std::filesystem::path& path : {folder, folder / "model.gguf"}) {
+    const Checkpoint model = Checkpoint::open(path);
+    EXPECT_EQ(own_drafter_type(model), "mtp");
+    EXPECT_EQ(detect_drafter_type(model), "draft");
+    EXPECT_EQ(detect_drafter_type(model, other), "draft");
+    EXPECT_EQ(detect_drafter_type(model, path), "mtp");
+    EXPECT_EQ(detect_drafter_type(model, path.parent_path() / "." / path.filename()), "mtp");
+  }
+}
+
+/// The tiny Qwen3.5's folder, changed.
+class OwnLayerLoading : public testing::Test {
+ protected:
+  OwnLayerLoading() { copy_.config = copy_.original.config(); }
+
+  std::string load() {
+    const TemporaryFolder folder;
+    copy_.write(folder.path());
+    try {
+      target_.load("mtp", Checkpoint::open(folder.path()));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  HeadCopy copy_{testing_support::mtp_model_path("qwen3_5_mtp")};
+  GoldenTarget target_{WeightFormat::BF16, select_isa(), testing_support::mtp_model_path("qwen3_5_mtp")};
+};
+
+TEST_F(OwnLayerLoading, TensorsMissingMisshapedOrOfFurtherLayers) {
+  EXPECT_EQ(load(), "");
+  copy_.tensors["mtp.layers.1.self_attn.q_proj.weight"] =
+      copy_.tensors["mtp.layers.0.self_attn.q_proj.weight"];
+  EXPECT_EQ(load(), "") << "the first layer drafts";
+  for (const char* name : {"mtp.layers.0.self_attn.q_proj.weight", "mtp.layers.0.mlp.down_proj.weight",
+                           "mtp.pre_fc_norm_hidden.weight", "mtp.norm.weight"}) {
+    const StoredTensor whole = copy_.tensors.at(name);
+    copy_.tensors.erase(name);
+    EXPECT_THAT(load(), AllOf(HasSubstr(name), HasSubstr("missing")));
+    copy_.tensors[name] = whole;
+    copy_.tensors[name].shape[0] /= 2;
+    copy_.tensors[name].bytes = whole.bytes.first(whole.bytes.size() / 2);
+    EXPECT_THAT(load(), AllOf(HasSubstr(name), HasSubstr(std::to_string(whole.shape[0]))));
+    copy_.tensors[name] = whole;
+  }
+  copy_.tensors["mtp.layers.0.surprise.weight"] = copy_.tensors["mtp.norm.weight"];
+  EXPECT_THAT(load(), HasSubstr("mtp.layers.0.surprise.weight"));
+  copy_.tensors.erase("mtp.layers.0.surprise.weight");
+  copy_.tensors["mtp.lm_head.weight"] = copy_.tensors["mtp.norm.weight"];
+  EXPECT_THAT(load(), HasSubstr("mtp.lm_head.weight"));
+  copy_.tensors.erase("mtp.lm_head.weight");
+  copy_.tensors.erase("mtp.fc.weight");
+  EXPECT_THAT(load(), HasSubstr("mtp.fc.weight"));
+}
+
+TEST_F(OwnLayerLoading, ALayerForAnotherModel) {
+  GoldenTarget other(WeightFormat::BF16);
+  const Checkpoint model = Checkpoint::open(testing_support::mtp_model_path("qwen3_5_mtp"));
+  try {
+    other.load("mtp", model);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("vocab_size"), HasSubstr("288"), HasSubstr("192")));
+  }
+  copy_.config["hidden_size"] = 56;
+  EXPECT_THAT(load(), AllOf(HasSubstr("hidden_size"), HasSubstr("56"), HasSubstr("28")));
 }
 
 }  // namespace
