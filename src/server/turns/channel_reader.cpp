@@ -109,15 +109,17 @@ bool ChannelReader::advance_header(bool last, std::vector<AnswerPiece>& to) {
   const std::size_t end = pending_.find(kMessage);
   const std::size_t size = std::min(end, pending_.size() - begun_at_end(pending_, kMessage));
   const std::string_view header = std::string_view(pending_).substr(0, size);
-  const bool fits = begins_header(header, role_ahead_);
-  if (fits && end == std::string::npos) {
+  const bool whole = end != std::string::npos;
+  const bool named = !role_ahead_ || header.starts_with(kRole);
+  const bool fits = begins_header(header, role_ahead_) && (named || !whole);
+  if (fits && !whole) {
     if (last) pending_.clear();
     return false;
   }
   if (fits) {
-    const std::string whole(header.substr(role_ahead_ ? kRole.size() : 0));
+    const std::string said(header.substr(role_ahead_ ? kRole.size() : 0));
     pending_.erase(0, end + kMessage.size());
-    begin_body(whole, to);
+    begin_body(said, to);
   } else {
     begin_body("", to);
   }

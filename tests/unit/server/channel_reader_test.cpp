@@ -78,6 +78,8 @@ TEST(ChannelReader, OtherTextIsContent) {
       {"<|channel|>final<|message|>A<|end|>B", "A\nB"},
       {"<|channel|>final<|message|>A<|end|><|start|>user<|message|>B", "A\nuser<|message|>B"},
       {"<|end|><|end|>", ""},
+      {"<|end|><|start|><|message|>x", "<|message|>x"},
+      {"<|end|><|start|>assist<|message|>x", "assist<|message|>x"},
   };
   for (const ChannelAnswer& answer : answers)
     EXPECT_EQ(taken_apart(channel_parser(), answer.text), answer.expected) << answer.text;
