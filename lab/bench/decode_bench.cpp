@@ -81,8 +81,8 @@ DecodeBenchResult run_decode_bench(Model& model, const DecodeBenchOptions& optio
     if (const DeltaSpec& delta = config.layer(i).delta; delta.key_heads > 0)
       result.state_bytes += DeltaMemory(delta).state_floats() * static_cast<std::int64_t>(sizeof(float));
   }
-  result.memory_limit_ms =
-      static_cast<double>(result.weight_bytes + result.kv_bytes + result.state_bytes) / result.read_gb_per_s * 1e-6;
+  result.memory_limit_ms = static_cast<double>(result.weight_bytes + result.kv_bytes + result.state_bytes) /
+                           result.read_gb_per_s * 1e-6;
   const auto one = std::find(counts.begin(), counts.end(), 1) - counts.begin();
   const double one_row_ms = median(times[static_cast<std::size_t>(one)]);
   result.memory_limit_fraction = result.memory_limit_ms / one_row_ms;

@@ -45,8 +45,8 @@ class PrefixCache {
   /// Keeps a text of target.length() tokens. Texts that it continues and knows as much of are dropped; it is
   /// not kept where another continues it and knows as much. Of layers with a window, or a state, a long text
   /// knows little of its beginnings: some of those stay, a few hundred tokens apart, or so far that states do
-  /// not take more than what they save; and the last beginning of a whole text, where its next turn may go on.
-  /// Where there is no memory for it, all is forgotten.
+  /// not take more than what they save; and the last beginning of a whole text, where its next turn may go
+  /// on. Where there is no memory for it, all is forgotten.
   void keep(const std::string& owner, std::span<const TokenId> tokens, Entry entry, Keep what = Keep::Text);
 
   struct Hit {

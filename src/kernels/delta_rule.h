@@ -9,8 +9,8 @@ namespace augur {
 //
 // Law: docs/law.md#row-operations. Float32, nothing is fused.
 
-/// A token: S = alpha S, d = beta (v - S^T k), S = S + k d^T, out = S^T q. k, q: [keys]; v, d, out: [columns],
-/// of which `out` may be `v`.
+/// A token: S = alpha S, d = beta (v - S^T k), S = S + k d^T, out = S^T q. k, q: [keys]; v, d, out:
+/// [columns], of which `out` may be `v`.
 void delta_token(float* state, std::int64_t keys, std::int64_t columns, const float* q, const float* k,
                  const float* v, float alpha, float beta, float* d, float* out);
 

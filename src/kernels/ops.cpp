@@ -143,8 +143,8 @@ HWY_INLINE void ConvolveTo(std::span<const float* const> rows, const float* weig
       weight += stride;
     }
     if (bias != nullptr) sum = hn::Add(sum, hn::LoadU(d, bias + i));
-    const auto result = gate != nullptr ? hn::Mul(sum, hn::LoadU(d, gate + i))
-                                        : SiluTimes()(d, sum, hn::Set(d, 1.0f));
+    const auto result =
+        gate != nullptr ? hn::Mul(sum, hn::LoadU(d, gate + i)) : SiluTimes()(d, sum, hn::Set(d, 1.0f));
     StoreAs(d, result, out + i);
   });
 }

@@ -169,8 +169,7 @@ void BatchLayout::add_state_steps(const TokenBatch& batch, const TokenBatch::Seq
   std::vector<StateWalk::Row>& rows = walk_.rows;
   rows.clear();
   for (int i = 0; i < sequence.earlier_rows; ++i) {
-    rows.push_back(
-        {.parent = sequence.earlier_parents[i], .step = {StateStep::Replay, entry.base + i}});
+    rows.push_back({.parent = sequence.earlier_parents[i], .step = {StateStep::Replay, entry.base + i}});
   }
   for (int row = entry.first_row; row < entry.first_row + entry.rows; ++row) {
     const std::int32_t parent = batch.parents[at(row)];

@@ -145,8 +145,8 @@ void DeltaPass::run_tile(const Head& head, const BatchLayout::Sequence& sequence
   float* const unrecorded = aside + in_.layout.aside() * floats;
   const auto replay = [&](std::int64_t slot) {
     const float* const record = records.row(slot);
-    delta_replay(tile, spec.key_dim, width, record + memory_.k(head.key), record + memory_.d(head.value) + column,
-                 record[memory_.alpha(head.value)]);
+    delta_replay(tile, spec.key_dim, width, record + memory_.k(head.key),
+                 record + memory_.d(head.value) + column, record[memory_.alpha(head.value)]);
   };
   const auto run = [&](int row) {
     float* const rows = ws.delta_rows.floats(row);
@@ -182,11 +182,21 @@ void DeltaPass::run_tile(const Head& head, const BatchLayout::Sequence& sequence
   if (sequence.fold_to == sequence.base) fold();
   for (const StateStep& step : in_.layout.state_steps(sequence)) {
     switch (step.kind) {
-      case StateStep::Run: run(static_cast<int>(step.at)); break;
-      case StateStep::Replay: replay(step.at); break;
-      case StateStep::Fold: fold(); break;
-      case StateStep::PutAside: std::copy_n(tile, floats, aside + step.at * floats); break;
-      case StateStep::Recall: std::copy_n(aside + step.at * floats, floats, tile); break;
+      case StateStep::Run:
+        run(static_cast<int>(step.at));
+        break;
+      case StateStep::Replay:
+        replay(step.at);
+        break;
+      case StateStep::Fold:
+        fold();
+        break;
+      case StateStep::PutAside:
+        std::copy_n(tile, floats, aside + step.at * floats);
+        break;
+      case StateStep::Recall:
+        std::copy_n(aside + step.at * floats, floats, tile);
+        break;
     }
   }
 }

@@ -14,8 +14,8 @@ struct DeltaPieces {
 };
 
 /// `prefix`: of the layer's names. Where `source` knows, it says whether the rows lie apart (`in_proj_qkv`,
-/// `in_proj_z`, `in_proj_b`, `in_proj_a`), or by key head in two matrices (`in_proj_qkvz`, `in_proj_ba`), else
-/// the family does.
+/// `in_proj_z`, `in_proj_b`, `in_proj_a`), or by key head in two matrices (`in_proj_qkvz`, `in_proj_ba`),
+/// else the family does.
 DeltaPieces delta_pieces(const Family& family, const DeltaSpec& delta, const std::string& prefix,
                          const WeightSource& source);
 

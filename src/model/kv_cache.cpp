@@ -60,13 +60,13 @@ void check(const KvCache::Shape& shape) {
   }
   const bool states = !shape.state_floats.empty() || !shape.record_floats.empty();
   for (std::size_t i = 0; states && i < static_cast<std::size_t>(shape.layers); ++i) {
-    const bool listed = std::ssize(shape.state_floats) == shape.layers &&
-                        std::ssize(shape.record_floats) == shape.layers;
+    const bool listed =
+        std::ssize(shape.state_floats) == shape.layers && std::ssize(shape.record_floats) == shape.layers;
     if (!listed || shape.state_floats[i] < 0 || shape.state_floats[i] > kMaxStateFloats ||
         shape.record_floats[i] < 0 || shape.record_floats[i] > kMaxRowFloats ||
         (shape.state_floats[i] > 0) != (shape.record_floats[i] > 0)) {
-      throw Error("KV cache: {} and {} numbers of states and records for {} layers", shape.state_floats.size(),
-                  shape.record_floats.size(), shape.layers);
+      throw Error("KV cache: {} and {} numbers of states and records for {} layers",
+                  shape.state_floats.size(), shape.record_floats.size(), shape.layers);
     }
   }
   if (shape.type == DType::Q8_0 && shape.head_dim % 32 != 0) {

@@ -267,9 +267,10 @@ void LayerReader::read_delta_rules() {
                                                        delta_.value_heads, delta_.key_heads));
   }
   if (std::max(delta_.keys(), delta_.values()) > kMaxHidden) {
-    fields_.fail("linear_num_value_heads",
-                 fmt::format("{} heads of {}, {} of keys of {}: expected at most {} numbers",
-                             delta_.value_heads, delta_.value_dim, delta_.key_heads, delta_.key_dim, kMaxHidden));
+    fields_.fail(
+        "linear_num_value_heads",
+        fmt::format("{} heads of {}, {} of keys of {}: expected at most {} numbers", delta_.value_heads,
+                    delta_.value_dim, delta_.key_heads, delta_.key_dim, kMaxHidden));
   }
   common_.gated = fields_.flag("attn_output_gate", true);
   if (fields_.flag("attention_bias")) fields_.fail("attention_bias", "is not supported for this model_type");

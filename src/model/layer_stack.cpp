@@ -65,7 +65,8 @@ KvCache LayerStack::make_cache(std::int64_t capacity) const {
     shape.windowed.push_back(layer.sight() > 0 ? 1 : 0);
     shape.window = std::max(shape.window, layer.sight());
     shape.row_floats.push_back(layer.conv.taps > 0 ? config_.hidden : 0);
-    shape.state_floats.push_back(delta ? static_cast<std::int32_t>(DeltaMemory(layer.delta).state_floats()) : 0);
+    shape.state_floats.push_back(delta ? static_cast<std::int32_t>(DeltaMemory(layer.delta).state_floats())
+                                       : 0);
     shape.record_floats.push_back(delta ? static_cast<std::int32_t>(DeltaMemory(layer.delta).record_floats())
                                         : 0);
   }
@@ -75,7 +76,8 @@ KvCache LayerStack::make_cache(std::int64_t capacity) const {
     shape.state_floats.clear();
     shape.record_floats.clear();
   }
-  if (!pages_.whole && !pages_.windowed && !pages_.states) pages_ = KvCache::make_pools(shape, device_.memory());
+  if (!pages_.whole && !pages_.windowed && !pages_.states)
+    pages_ = KvCache::make_pools(shape, device_.memory());
   return KvCache(shape, pages_);
 }
 

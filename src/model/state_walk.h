@@ -39,9 +39,9 @@ class StateWalk {
  private:
   void find_children();
 
-  std::vector<std::uint8_t> needed_;   ///< [rows] it, or one that follows it, is to be run
+  std::vector<std::uint8_t> needed_;               ///< [rows] it, or one that follows it, is to be run
   std::vector<std::int32_t> first_, next_, last_;  ///< [rows + 1] the first child, the next sibling
-  std::vector<std::int32_t> pending_;  ///< rows still to be visited, of open branchings
+  std::vector<std::int32_t> pending_;              ///< rows still to be visited, of open branchings
 };
 
 }  // namespace augur

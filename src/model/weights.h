@@ -36,8 +36,8 @@ struct LayerWeights {
   FusedMatrix qkv;
   PackedMatrix o;
   std::vector<float> taps, taps_bias;  ///< [taps, channels] and [channels] of a convolution, or empty
-  // Of a delta rule: what gives b and a, in float32 [2 * value_heads rounded up to 16, hidden], the a of value
-  // head 0 first of the second half; -exp(A_log) and dt_bias [value_heads]; the weights of its norm
+  // Of a delta rule: what gives b and a, in float32 [2 * value_heads rounded up to 16, hidden], the a of
+  // value head 0 first of the second half; -exp(A_log) and dt_bias [value_heads]; the weights of its norm
   // [value_dim].
   PackedMatrix delta_gates;
   std::vector<float> delta_decay, delta_bias, delta_norm;

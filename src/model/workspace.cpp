@@ -43,7 +43,8 @@ Workspace::Workspace(const ModelConfig& config, int thread_count, std::int64_t g
       own_rows(std::max<std::int64_t>(1, kOwnElements / config.hidden)),
       experts(config.experts()),
       delta(config.delta()),
-      any_gated(std::any_of(config.kinds.begin(), config.kinds.end(), [](const LayerSpec& k) { return k.gated; })),
+      any_gated(
+          std::any_of(config.kinds.begin(), config.kinds.end(), [](const LayerSpec& k) { return k.gated; })),
       any_block_results(std::any_of(config.kinds.begin(), config.kinds.end(), has_block_results)),
       residual(InputForm::F32, config.hidden, kResultGrain),
       block_results(InputForm::F32, config.hidden, kResultGrain),

@@ -129,9 +129,9 @@ struct Workspace {
   InputRows expert_down_inputs;  ///< [places, expert width]
   RowBuffer expert_results;      ///< [places, hidden] float32, then [rows, hidden] of the shared expert
   ExpertRows expert_rows;
-  std::int64_t woken_experts = 0;  ///< distinct ones of every layer, added up, of the pass
+  std::int64_t woken_experts = 0;           ///< distinct ones of every layer, added up, of the pass
   std::vector<StateTraffic> state_traffic;  ///< [threads]
-  RowBuffer unpadded_residual;     ///< [rows, hidden] float32, where `residual` has padding
+  RowBuffer unpadded_residual;              ///< [rows, hidden] float32, where `residual` has padding
   std::size_t scratch_stride = 0;
   PageMemory scratch_memory;  ///< for attention, by thread
 

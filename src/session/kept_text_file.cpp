@@ -88,9 +88,7 @@ std::int64_t cache_bytes(const KvCache& form, const CacheEntry& entry) {
     const std::int64_t first = span.page_slots == KvCache::kRecordSlots ? entry.first_record(form)
                                : span.window > 0 ? std::max<std::int64_t>(0, entry.tokens + 1 - span.window)
                                                  : 0;
-    const auto pages_to = [&](std::int64_t slots) {
-      return (slots + span.page_slots - 1) / span.page_slots;
-    };
+    const auto pages_to = [&](std::int64_t slots) { return (slots + span.page_slots - 1) / span.page_slots; };
     const bool folds = std::any_of(entry.folded.begin(), entry.folded.end(), [](auto f) { return f > 0; });
     const std::int64_t pages =
         span.page_slots == 0
@@ -107,7 +105,9 @@ KvCache cleaned(const KvCache& cache) {
   copy.give_back_unseen();
   copy.own_last_pages();
   const std::int64_t length = cache.length();
-  const auto border = [](std::int64_t slot) { return (slot + kKvPageSlots - 1) / kKvPageSlots * kKvPageSlots; };
+  const auto border = [](std::int64_t slot) {
+    return (slot + kKvPageSlots - 1) / kKvPageSlots * kKvPageSlots;
+  };
   copy.memory().clear_slots(copy, {length, border(length)});
   const CacheEntry entry{.tokens = length,
                          .folded = {cache.folded_by_layer().begin(), cache.folded_by_layer().end()}};
@@ -212,7 +212,8 @@ std::int64_t count_of(const nlohmann::json& object, const char* key, std::int64_
 }
 
 /// Whether there is a number for every layer that may have a state is checked against the form.
-std::vector<std::int64_t> folded_of(const nlohmann::json& object, std::int64_t tokens, const std::string& file) {
+std::vector<std::int64_t> folded_of(const nlohmann::json& object, std::int64_t tokens,
+                                    const std::string& file) {
   const auto found = object.find("folded");
   if (found == object.end()) return {0};
   constexpr std::size_t kMostLayers = 1 << 16;

@@ -386,7 +386,8 @@ TEST(RandomModel, HasTheTensorsOfAnyFamily) {
     // A layer that drafts, and pictures' part, are beside what the shapes say.
     std::ifstream stored(shapes.path() / "model.safetensors", std::ios::binary);
     const std::string file{std::istreambuf_iterator<char>(stored), {}};
-    if (file.find("\"mtp.") != std::string::npos || file.find("\"model.visual.") != std::string::npos) continue;
+    if (file.find("\"mtp.") != std::string::npos || file.find("\"model.visual.") != std::string::npos)
+      continue;
     EXPECT_EQ(found["weights"]["tensors"], expected["weights"]["tensors"]);
     EXPECT_EQ(found["weights"]["parameters"], expected["weights"]["parameters"]);
   }

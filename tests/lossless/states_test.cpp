@@ -33,14 +33,16 @@ const StateModel kModels[] = {
       "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 512, "max_position_embeddings": 768,
       "block_auto_adjust_ff_dim": false, "bos_token_id": 1, "eos_token_id": 2, "conv_L_cache": 9,
       "conv_bias": true, "layer_types": ["full_attention", "conv", "full_attention"]})"},
-    {"delta", R"({"model_type": "qwen3_5_text", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 5,
+    {"delta",
+     R"({"model_type": "qwen3_5_text", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 5,
       "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 512,
       "max_position_embeddings": 768, "linear_num_key_heads": 2, "linear_num_value_heads": 6,
       "linear_key_head_dim": 24, "linear_value_head_dim": 20, "linear_conv_kernel_dim": 4,
       "rope_parameters": {"rope_theta": 10000.0, "partial_rotary_factor": 0.25, "rope_type": "default"},
       "bos_token_id": 1, "eos_token_id": 2, "layer_types": ["linear_attention", "full_attention",
       "linear_attention", "full_attention", "linear_attention"]})"},
-    {"delta_wide", R"({"model_type": "qwen3_next", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 4,
+    {"delta_wide",
+     R"({"model_type": "qwen3_next", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 4,
       "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 512,
       "max_position_embeddings": 768, "linear_num_key_heads": 2, "linear_num_value_heads": 2,
       "linear_key_head_dim": 128, "linear_value_head_dim": 128, "linear_conv_kernel_dim": 7, "num_experts": 4,
@@ -80,8 +82,11 @@ class LosslessStates : public testing::TestWithParam<StateModel> {
   }
 
   std::vector<Request> requests() const {
-    const char* const plans[] = {"none", "ngram:n-max=5", "layerskip:policy=eagle2,topk=3,depth=3,size=12",
-                                 "recycling,ngram:policy=auto", "draft:n-max=4",
+    const char* const plans[] = {"none",
+                                 "ngram:n-max=5",
+                                 "layerskip:policy=eagle2,topk=3,depth=3,size=12",
+                                 "recycling,ngram:policy=auto",
+                                 "draft:n-max=4",
                                  "draft:policy=eagle2,topk=3,depth=3,size=10"};
     std::vector<Request> all;
     std::uint64_t seed = 1;

@@ -322,7 +322,9 @@ SlowRows SlowStack::run_delta(const Pass& pass, int index, const SlowRows& x, co
       for (std::int64_t c = 0; c < channels; ++c) {
         float sum = 0;
         for (std::size_t t = 0; t < seen.size(); ++t) {
-          if (seen[t] != nullptr) sum += weights.taps[t * static_cast<std::size_t>(channels) + static_cast<std::size_t>(c)] * seen[t][c];
+          if (seen[t] != nullptr)
+            sum += weights.taps[t * static_cast<std::size_t>(channels) + static_cast<std::size_t>(c)] *
+                   seen[t][c];
         }
         mine(row)[c] = sum;
       }
@@ -351,7 +353,8 @@ SlowRows SlowStack::run_delta(const Pass& pass, int index, const SlowRows& x, co
       const int key = spec.key_head(h);
       SlowState s{spec.key_dim, spec.value_dim};
       const auto tiled = [&](std::int64_t i, std::int64_t j) {
-        return memory.head(h) + j / memory.tile() * memory.tile_floats() + i * memory.tile() + j % memory.tile();
+        return memory.head(h) + j / memory.tile() * memory.tile_floats() + i * memory.tile() +
+               j % memory.tile();
       };
       for (std::int64_t i = 0; state.from != nullptr && i < spec.key_dim; ++i) {
         for (std::int64_t j = 0; j < spec.value_dim; ++j) s.at(i, j) = state.from[tiled(i, j)];
@@ -371,10 +374,11 @@ SlowRows SlowStack::run_delta(const Pass& pass, int index, const SlowRows& x, co
         const float* const k = q + spec.keys();
         const float* const v = mine(row) + 2 * spec.keys() + h * spec.value_dim;
         const float beta = sigmoid(gates.row(row)[h]);
-        const double a = gates.row(row)[gates.width / 2 + h] + weights.delta_bias[static_cast<std::size_t>(h)];
+        const double a =
+            gates.row(row)[gates.width / 2 + h] + weights.delta_bias[static_cast<std::size_t>(h)];
         const double softplus = a > 20 ? a : elementary::log(1 + elementary::exp(a));
-        const auto alpha = static_cast<float>(
-            elementary::exp(static_cast<double>(weights.delta_decay[static_cast<std::size_t>(h)]) * softplus));
+        const auto alpha = static_cast<float>(elementary::exp(
+            static_cast<double>(weights.delta_decay[static_cast<std::size_t>(h)]) * softplus));
         s.decay(alpha);
         std::vector<float> d;
         for (std::int64_t j = 0; j < spec.value_dim; ++j) d.push_back((v[j] - s.read(k, j)) * beta);

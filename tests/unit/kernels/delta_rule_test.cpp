@@ -55,7 +55,8 @@ TEST(DeltaRule, ATokenIsWhatTheFormulasSay) {
     for (std::int64_t j = 0; j < n; ++j) {
       double m = 0, o = 0;
       for (std::int64_t i = 0; i < Token::kKeys; ++i)
-        m += static_cast<double>(Token::kAlpha) * token.at(token.before, i, j) * token.k[static_cast<std::size_t>(i)];
+        m += static_cast<double>(Token::kAlpha) * token.at(token.before, i, j) *
+             token.k[static_cast<std::size_t>(i)];
       const double d = Token::kBeta * (token.v[static_cast<std::size_t>(j)] - m);
       EXPECT_NEAR(token.d[static_cast<std::size_t>(j)], d, 1e-5);
       for (std::int64_t i = 0; i < Token::kKeys; ++i) {

@@ -48,12 +48,13 @@ class DeltaPassTest : public testing::Test {
             .record_floats = {0, static_cast<std::int32_t>(memory_.record_floats())}};
   }
   /// Of a pass over rows of some sequences, what was read and written.
-  StateTraffic run(const std::vector<TokenBatch::Sequence>& sequences, const std::vector<std::int32_t>& parents) {
+  StateTraffic run(const std::vector<TokenBatch::Sequence>& sequences,
+                   const std::vector<std::int32_t>& parents) {
     const std::vector<TokenId> tokens(parents.size(), 5);
     const std::vector<std::int32_t> positions(parents.size(), 300);
     BatchLayout layout;
-    layout.build({.tokens = tokens, .positions = positions, .parents = parents, .sequences = sequences}, config_,
-                 DType::F32, 512);
+    layout.build({.tokens = tokens, .positions = positions, .parents = parents, .sequences = sequences},
+                 config_, DType::F32, 512);
     Workspace workspace(config_, pool_.size());
     const InputForm forms[] = {InputForm::F32};
     workspace.ensure_forward(std::ssize(parents), forms, DeltaPass::scratch_bytes(kSpec, layout.aside()));
@@ -61,7 +62,8 @@ class DeltaPassTest : public testing::Test {
     std::normal_distribution<float> normal;
     for (std::size_t r = 0; r < parents.size(); ++r) {
       const auto row = static_cast<std::int64_t>(r);
-      for (std::int64_t i = 0; i < kSpec.channels() + kSpec.values(); ++i) workspace.qkv.floats(row)[i] = normal(random);
+      for (std::int64_t i = 0; i < kSpec.channels() + kSpec.values(); ++i)
+        workspace.qkv.floats(row)[i] = normal(random);
       for (std::int64_t i = 0; i < workspace.delta_gates.stride(); ++i)
         workspace.delta_gates.floats(row)[i] = normal(random);
     }
@@ -96,8 +98,7 @@ TEST_F(DeltaPassTest, AStateIsReadAndWrittenOnceARoundWhateverTheTree) {
   KvCache second(shape(), pools);
   for (KvCache* cache : {&first, &second}) {
     KvTxn txn = cache->reserve(9, 9);
-    const StateTraffic prompt =
-        run({{.kv = &txn, .first_row = 0, .rows = 9}}, {-1, 0, 1, 2, 3, 4, 5, 6, 7});
+    const StateTraffic prompt = run({{.kv = &txn, .first_row = 0, .rows = 9}}, {-1, 0, 1, 2, 3, 4, 5, 6, 7});
     EXPECT_EQ(prompt.read, 0) << "it begins at zero";
     EXPECT_EQ(prompt.written, kTiles);
     txn.commit_all();

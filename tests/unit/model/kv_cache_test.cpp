@@ -375,7 +375,8 @@ class KvStates : public testing::Test {
   static float sum_of(const KvCache& cache) {
     const LayerState state = cache.state(1);
     float sum = state.from == nullptr ? 0.0f : state.from[0];
-    for (std::int64_t slot = state.folded; slot < cache.length(); ++slot) sum += cache.records(1).row(slot)[0];
+    for (std::int64_t slot = state.folded; slot < cache.length(); ++slot)
+      sum += cache.records(1).row(slot)[0];
     return sum;
   }
 };
@@ -447,7 +448,8 @@ TEST_F(KvStates, ALaidOutTextIsTheOneThatItsPagesAreOf) {
   KvCache other(shape_, pools_);
   other.lay_out(cache_.length(), cache_.folded_by_layer());
   std::vector<std::vector<std::byte>> pages;
-  cache_.for_pages([&](const std::byte* page, std::int64_t bytes) { pages.emplace_back(page, page + bytes); });
+  cache_.for_pages(
+      [&](const std::byte* page, std::int64_t bytes) { pages.emplace_back(page, page + bytes); });
   std::size_t next = 0;
   other.for_pages([&](std::byte* page, std::int64_t) {
     other.memory().write(page, pages.at(next));
