@@ -20,7 +20,7 @@ constexpr std::int64_t kRows = 256;
 
 ModelWeights pack(const Checkpoint& checkpoint, const ModelConfig& config) {
   ThreadPool pool(at::get_num_threads());
-  StoredWeights source(checkpoint.weights(), config.tied_embeddings);
+  StoredWeights source = stored_model(checkpoint.weights(), config);
   return pack_weights(pool, config, {.floats = DType::BF16, .native = false}, source, {});
 }
 

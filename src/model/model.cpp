@@ -166,9 +166,7 @@ Model::~Model() = default;
 std::unique_ptr<Model> Model::load(Backend& backend, const Checkpoint& checkpoint,
                                    const ModelOptions& options) {
   const ModelConfig config = ModelConfig::from_json(checkpoint.config(), checkpoint.path().string());
-  StoredWeights source(checkpoint.weights(), config.tied_embeddings);
-  const Family& family = *find_family(config.family);
-  if (family.delta) source.pass_over_all(family.names.drafting);
+  StoredWeights source = stored_model(checkpoint.weights(), config);
   return std::unique_ptr<Model>(new Model(std::make_unique<Impl>(backend, config, options, source)));
 }
 

@@ -52,6 +52,13 @@ DType WeightForm::packed_type(std::int64_t k) const {
   return quantize && k % block_shape(*quantize).elements == 0 ? *quantize : floats;
 }
 
+StoredWeights stored_model(const WeightStore& store, const ModelConfig& config) {
+  StoredWeights source(store, config.tied_embeddings);
+  const Family* family = find_family(config.family);
+  if (family != nullptr && family->delta) source.pass_over_all(family->names.drafting);
+  return source;
+}
+
 std::int64_t packed_weight_bytes(const ModelConfig& config, WeightForm form, WeightSource& source) {
   WeightPacker packer(form, source);
   ModelWeights weights;

@@ -147,6 +147,9 @@ class StoredWeights : public WeightSource {
   std::vector<std::string> used_;
 };
 
+/// Those of a model; layers that draft beside it are passed over.
+StoredWeights stored_model(const WeightStore& store, const ModelConfig& config);
+
 /// Uniform values, scaled so that activations keep their size; norms are 1. Reproducible: a value depends on
 /// (seed, name, index) only.
 class RandomWeights : public WeightSource {
