@@ -22,13 +22,15 @@ typedef struct augur_ticket augur_ticket;
 
 typedef struct augur_engine_options {
   size_t size;
-  const char* model;       /* Hugging Face folder or GGUF file */
-  const char* draft_model; /* the same, or a draft head's folder; NULL: none */
+  const char* model; /* Hugging Face folder or GGUF file */
+  const char*
+      draft_model; /* the same, or a draft head's folder; NULL: the model's own layers that draft, if any */
   /* What drafts: "none", "ngram", "draft", a list ("ngram,draft"), or a whole plan in the text form of
    * augur/plan.h ("eagle3,ngram:policy=hetero,topk=8"). NULL: with a draft model what its files are made for
-   * ("auto"), otherwise "none". The fields called "plan" below say the same one by one, under the names of
-   * SpeculationPlan, and come on top; 0 and NULL: not given. Without a policy, a tree and a limit of the
-   * shape the policy is "auto", which takes none of these limits. */
+   * ("auto"), likewise with a model that has layers to draft with, otherwise "none". The fields called "plan"
+   * below say the same one by one, under the names of SpeculationPlan, and come on top; 0 and NULL: not
+   * given. Without a policy, a tree and a limit of the shape the policy is "auto", which takes none of these
+   * limits. */
   const char* spec_types;
   int32_t threads; /* 0: one per usable core */
   int32_t pin_threads;

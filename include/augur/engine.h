@@ -24,7 +24,8 @@ struct SpeculationType {
   std::string name;   ///< as in SpeculationPlan::drafters
   std::string alias;  ///< llama.cpp's name for it; may be empty
   bool needs_draft_model = false;
-  std::string summary;  ///< what it proposes, in half a line
+  bool in_models = false;  ///< where that may be layers of the target's own files
+  std::string summary;     ///< what it proposes, in half a line
 };
 std::vector<SpeculationType> speculation_types();
 

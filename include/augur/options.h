@@ -25,8 +25,10 @@ struct GrammarBudget {
 
 struct EngineOptions {
   std::string model;  ///< Hugging Face folder or GGUF file
-  /// The same, or the folder of a draft head, for the types that need one; empty: none. Its type is the one
-  /// that `speculation` names, otherwise what its files say. What was learned for it, policies' parts and
+  /// The same, or the folder of a draft head, for the types that need one; empty: the model's own layers that
+  /// draft, where it has such and `speculation` names none or their type, otherwise none. Its type is the one
+  /// that `speculation` names, otherwise what its files say; the model's own path stands for those layers.
+  /// What was learned for it, policies' parts and
   /// draft vocabularies, is found in its folder, for a file in a folder beside it of the file's name without
   /// ending.
   std::string draft_model;

@@ -28,7 +28,8 @@ struct SpeculationPlan {
   /// Names of speculation_types(); "auto" is what the draft model's files are made for, "@NAME" a further one
   /// of the engine's draft models (EngineOptions::draft_models). Several draft one tree together: what they
   /// propose is merged, and the likeliest nodes are verified. {"none"}: plain decoding. Empty: "none"
-  /// without a draft model, otherwise "auto", and with the policy "auto" look-ups ("ngram") beside it.
+  /// without a draft model or a model's own layers that draft, otherwise "auto", and with the policy "auto"
+  /// look-ups ("ngram") beside it.
   std::vector<std::string> drafters;
   /// [policy] Without a name: "static" with a static_tree, "eagle2" where one of the tree's limits is given
   /// (with one candidate per node "chain"), "chain" where one of the chain's is, otherwise "auto", which

@@ -2,6 +2,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/engine_flags.h"
 #include "lab/cli/commands.h"
 #include "lab/cli/comparison.h"
 #include "lab/suite/tables.h"
@@ -15,14 +16,14 @@ int compare_in_tables(const Comparison& comparison) {
   });
 }
 
-/// What is compared where nobody says: the draft model that is given, and look-ups.
+/// What is compared where nobody says: the draft model that is given, or the layers of its own that the model
+/// has, and look-ups.
 /// `budgeted`: with a budget in place of their sizes.
 std::vector<std::string> spec_methods(bool has_draft_model, bool budgeted) {
   std::vector<std::string> methods = {budgeted ? "ngram:policy=chain" : "ngram:n-max=8", "ngram:policy=auto"};
   if (has_draft_model) {
-    methods.push_back(budgeted ? "auto:policy=chain" : "auto:n-max=4");
-    methods.push_back(budgeted ? "auto:topk=4,depth=4" : "auto:topk=4,depth=4,size=16");
-    methods.emplace_back("auto:policy=auto");
+    const std::vector<std::string> drafting = draft_model_methods(budgeted);
+    methods.insert(methods.end(), drafting.begin(), drafting.end());
   }
   return methods;
 }
@@ -60,10 +61,13 @@ void add_bench_spec(CLI::App& bench, Action& action) {
     if (comparison->prompt.empty() && comparison->files.empty()) {
       throw CLI::ValidationError("one of -p and --prompts says what to generate from");
     }
-    if (comparison->methods.empty()) {
-      comparison->methods = spec_methods(!comparison->engine.draft_model.empty(), comparison->budget > 0);
-    }
-    action = [comparison] { return compare_in_tables(*comparison); };
+    action = [comparison] {
+      use_own_layers(comparison->engine);
+      if (comparison->methods.empty()) {
+        comparison->methods = spec_methods(!comparison->engine.draft_model.empty(), comparison->budget > 0);
+      }
+      return compare_in_tables(*comparison);
+    };
   });
 }
 

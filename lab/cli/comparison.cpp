@@ -10,12 +10,14 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
+#include "cli/engine_flags.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/program.h"
 #include "cli/progress.h"
 #include "cli/text_file.h"
 #include "cli/tint.h"
+#include "draft/detect.h"
 #include "lab/suite/analysis.h"
 #include "lab/suite/budget.h"
 #include "lab/suite/cell_table.h"
@@ -58,12 +60,17 @@ std::vector<PromptSet> read_sets(const Comparison& c) {
 }
 
 /// Plain first.
-std::vector<Method> read_methods(const Comparison& c, const Fingerprint& target) {
+std::vector<Method> read_methods(const Comparison& c, const Checkpoint& model) {
+  const Fingerprint target = fingerprint_of(model);
+  const bool own = c.engine.draft_model == c.engine.model && !own_drafter_type(model).empty();
   std::vector<std::string> texts = with_method_files(c.methods);
   if (texts.empty()) {
     const bool has_parts = fs::is_directory(c.parts);
     texts = default_methods(has_parts ? find_parts(c.parts, target) : std::vector<FoundPart>{}, c.quick,
                             c.budget > 0);
+    if (own) {
+      for (std::string& method : draft_model_methods(c.budget > 0)) texts.push_back(std::move(method));
+    }
   }
   if (texts.front() != "plain") texts.insert(texts.begin(), "plain");
   std::vector<Method> methods;
@@ -73,7 +80,8 @@ std::vector<Method> read_methods(const Comparison& c, const Fingerprint& target)
     if (c.budget > 0) use_budget(methods.back(), c.budget);
   }
   if (c.peers.empty()) return methods;
-  const bool has_draft = fs::path(c.engine.draft_model).extension() == ".gguf";
+  // Layers of the model's own are no model that others could draft with.
+  const bool has_draft = !own && fs::path(c.engine.draft_model).extension() == ".gguf";
   for (Method& peer : find_peers(c.peers, has_draft)) methods.push_back(std::move(peer));
   return methods;
 }
@@ -121,16 +129,24 @@ std::size_t fastest(const ordered_json& document) {
 
 }  // namespace
 
+std::vector<std::string> draft_model_methods(bool budgeted) {
+  return {budgeted ? "auto:policy=chain" : "auto:n-max=4",
+          budgeted ? "auto:topk=4,depth=4" : "auto:topk=4,depth=4,size=16", "auto:policy=auto"};
+}
+
 void name_files_beside_json(Comparison& c) {
   if (c.json.empty() || c.json == "-") return;
   if (c.state.empty()) c.state = c.json + "l";
   if (c.csv.empty()) c.csv = fs::path(c.json).replace_extension(".csv").string();
 }
 
-int compare(const Comparison& c, const Tables& tables) {
+int compare(const Comparison& asked, const Tables& tables) {
+  Comparison c = asked;
+  use_own_layers(c.engine);
   const std::vector<PromptSet> sets = read_sets(c);
-  const Fingerprint target = fingerprint_of(Checkpoint::open(c.engine.model));
-  const std::vector<Method> methods = read_methods(c, target);
+  const Checkpoint model = Checkpoint::open(c.engine.model);
+  const Fingerprint target = fingerprint_of(model);
+  const std::vector<Method> methods = read_methods(c, model);
 
   Progress loading("loading");
   EngineOptions engine = c.engine;

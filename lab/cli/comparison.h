@@ -54,6 +54,10 @@ void add_method_flags(CLI::App& command, Comparison& comparison);
 /// "suite.csv".
 void name_files_beside_json(Comparison& comparison);
 
+/// What is compared of the draft model that the command has, where nobody says: a chain, a tree, `auto`.
+/// `budgeted`: with a budget in place of their sizes.
+std::vector<std::string> draft_model_methods(bool budgeted);
+
 /// Runs what has not been run yet, writes the files and prints `tables`. Returns the exit code: 1 when some
 /// method gave other tokens than plain decoding.
 int compare(const Comparison& comparison, const Tables& tables);

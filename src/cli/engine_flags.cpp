@@ -16,6 +16,7 @@
 #include "cli/progress.h"
 #include "cli/tell.h"
 #include "cli/validators.h"
+#include "draft/detect.h"
 #include "engine/engine_limits.h"
 
 namespace augur::cli {
@@ -138,6 +139,12 @@ void add_sampling_flags(CLI::App& command, SamplingOptions& options) {
   command.add_option("--seed", options.seed, "Seed of the noise; the same seed gives the same text")
       ->check(in_range<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max()))
       ->capture_default_str();
+}
+
+void use_own_layers(EngineOptions& options) {
+  if (options.draft_model.empty() && !own_drafter_type(Checkpoint::open(options.model)).empty()) {
+    options.draft_model = options.model;
+  }
 }
 
 Engine load_engine(const EngineOptions& options) {

@@ -23,6 +23,10 @@ void add_engine_limit_flags(CLI::App& command, EngineOptions& options);
 /// --temp, --top-k, --top-p, --min-p, penalties, --logit-bias, --seed
 void add_sampling_flags(CLI::App& command, SamplingOptions& options);
 
+/// Names the model itself as the draft model where none is named and it has layers of its own that draft, for
+/// commands whose plans come later.
+void use_own_layers(EngineOptions& options);
+
 /// Loads with a progress line on a terminal.
 Engine load_engine(const EngineOptions& options);
 

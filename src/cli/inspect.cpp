@@ -12,11 +12,13 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/commands.h"
+#include "cli/engine_flags.h"
 #include "cli/hub_flags.h"
 #include "cli/inspect_costs.h"
 #include "cli/output.h"
 #include "cli/tell.h"
 #include "cli/validators.h"
+#include "draft/detect.h"
 #include "files/gguf/gguf.h"
 #include "kernels/attention.h"
 #include "model/config.h"
@@ -77,7 +79,13 @@ ordered_json describe_weights(const Checkpoint& checkpoint) {
     bytes += storage_bytes(tensor.dtype, tensor.shape).value_or(0);
     ++types[std::string(augur::name(tensor.dtype))];
   }
-  return {{"tensors", tensors.size()}, {"parameters", parameters}, {"bytes", bytes}, {"types", types}};
+  ordered_json drafts;  // null: the model has no layers that only draft
+  if (const std::string_view own = own_drafter_type(checkpoint); !own.empty()) drafts = own;
+  return {{"tensors", tensors.size()},
+          {"parameters", parameters},
+          {"bytes", bytes},
+          {"types", types},
+          {"own_drafter", drafts}};
 }
 
 /// What the model takes in memory as it is loaded by default. Null for folders that hold a draft head or
@@ -241,6 +249,10 @@ void print(const ordered_json& found, Output& out) {
     row("parameters", grouped(weights["parameters"].get<std::int64_t>()));
     row("tensors", fmt::format("{} ({}), {:.1f} MB", text(weights["tensors"]), types,
                                weights["bytes"].get<double>() / 1e6));
+    if (const ordered_json& own = weights["own_drafter"]; !own.is_null()) {
+      row("drafts itself",
+          fmt::format("with its own layers (--spec-type {}), where nothing else is named", text(own)));
+    }
   }
   if (const ordered_json& memory = found["memory"]; !memory.is_null()) {
     const ordered_json& per_token = memory["kv_bytes_per_token"];
@@ -320,6 +332,7 @@ void add_inspect(CLI::App& app, Action& action) {
       if (!options->costs) return inspect(options->model, options->json);
       options->engine.model = options->model;
       options->engine.speculation.drafters = {"none"};  // nothing is to be measured before it is asked for
+      use_own_layers(options->engine);
       return inspect_costs(options->engine, options->anew, options->json);
     };
   });

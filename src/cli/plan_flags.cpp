@@ -64,11 +64,12 @@ std::string type_summaries() {
   return lines;
 }
 
+/// Whatever model it drafts for: of "auto" and some types the engine has to look at that.
 bool needs_draft_model(const std::string& name) {
   const std::vector<SpeculationType> types = speculation_types();
-  return name == "auto" || std::any_of(types.begin(), types.end(), [&](const SpeculationType& type) {
-           return type.name == name && type.needs_draft_model;
-         });
+  return std::any_of(types.begin(), types.end(), [&](const SpeculationType& type) {
+    return type.name == name && type.needs_draft_model && !type.in_models;
+  });
 }
 
 }  // namespace
@@ -89,9 +90,10 @@ void add_speculation_flags(CLI::App& command, SpeculationPlan& plan) {
               throw CLI::ValidationError("--spec-type", error.what());
             }
           },
-          "What drafts; several draft one tree together: eagle3,ngram. Default: none; with -md auto, and "
-          "under the policy auto ngram beside it. Settings may follow, as in eagle3:policy=hetero,topk=8; "
-          "flags come on top\nnone: nothing\nauto: what the files of -md are made for" +
+          "What drafts; several draft one tree together: eagle3,ngram. Default: none; with -md, or a model "
+          "that has layers of its own to draft with, auto, and under the policy auto ngram beside it. "
+          "Settings may follow, as in eagle3:policy=hetero,topk=8; flags come on top\nnone: nothing\n"
+          "auto: what the files of -md are made for, or the model's own layers" +
               type_summaries())
       ->type_name("TYPE[,TYPE...]");
   for (const PlanKey& key : plan_keys()) {

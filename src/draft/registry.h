@@ -72,6 +72,7 @@ struct DrafterType {
   std::string_view name;
   std::string_view alias = {};    ///< llama.cpp's name for it; empty: it has none
   bool needs_head = false;        ///< DrafterSource::head: a draft model or head
+  bool in_models = false;         ///< which the target's own files may be (own_drafter_type)
   bool projects = false;          ///< ends in a VocabularyHead: DrafterSource::vocabulary has a meaning
   std::string_view summary = {};  ///< what it proposes, in half a line, for --help and README's table
   /// Its settings as a method that the suite compares by itself (default_methods()), where it needs no files;

@@ -46,8 +46,11 @@ EngineOptions::NamedDraftModel EngineOptions::NamedDraftModel::parse(std::string
 std::vector<SpeculationType> speculation_types() {
   std::vector<SpeculationType> types;
   for (const DrafterType& type : drafter_types()) {
-    types.push_back(
-        {std::string(type.name), std::string(type.alias), type.needs_head, std::string(type.summary)});
+    types.push_back({.name = std::string(type.name),
+                     .alias = std::string(type.alias),
+                     .needs_draft_model = type.needs_head,
+                     .in_models = type.in_models,
+                     .summary = std::string(type.summary)});
   }
   return types;
 }
@@ -135,15 +138,27 @@ Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& op
 }
 
 void Engine::Impl::open_draft_model(const EngineOptions& options) {
-  if (options.draft_model.empty()) return;
-  draft_checkpoint = Checkpoint::open(options.draft_model);
-  parts = parts_folder(options.draft_model);
   SpeculationPlan named = options.speculation;
   use_canonical_names(named);
+  if (options.draft_model.empty()) {
+    // The target may have layers that draft. They are loaded for who names nothing, or what they are.
+    const std::string_view own = own_drafter_type(target->checkpoint);
+    const std::vector<std::string>& names = named.drafters;
+    const bool asked = names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+                         return name == "auto" || name == own;
+                       });
+    if (own.empty() || !asked) return;
+    draft_checkpoint = target->checkpoint;
+    parts = parts_folder(target->path);
+    head = own;
+    return;
+  }
+  draft_checkpoint = Checkpoint::open(options.draft_model);
+  parts = parts_folder(options.draft_model);
   for (const std::string& name : drafters_of(named)) {
     if (name != "auto" && !names_draft_model(name) && find_drafter_type(name).needs_head) head = name;
   }
-  if (head.empty()) head = detect_drafter_type(*draft_checkpoint);
+  if (head.empty()) head = detect_drafter_type(*draft_checkpoint, target->path);
 }
 
 void Engine::Impl::open_named_drafts(const EngineOptions& options) {
@@ -170,7 +185,7 @@ void Engine::Impl::check_draft_tokenizers() const {
   };
   if (head == kDraftModelType) check(*draft_checkpoint);
   for (const NamedDraft& draft : named_drafts) {
-    if (detect_drafter_type(draft.checkpoint) == kDraftModelType) check(draft.checkpoint);
+    if (detect_drafter_type(draft.checkpoint, target->path) == kDraftModelType) check(draft.checkpoint);
   }
 }
 
@@ -215,7 +230,7 @@ void Engine::Impl::load_drafters(const EngineOptions& options) {
   source.vocabulary = nullptr;
   for (const NamedDraft& draft : named_drafts) {
     const std::string identity = take(draft.checkpoint);
-    drafters.load_named(draft.name, detect_drafter_type(draft.checkpoint), source, identity);
+    drafters.load_named(draft.name, detect_drafter_type(draft.checkpoint, target->path), source, identity);
   }
 }
 

@@ -12,6 +12,9 @@
 namespace augur {
 namespace {
 
+constexpr std::string_view kNoOwn =
+    " (the model has no layers of its own that draft, or they are not loaded)";
+
 /// One engine has one vocabulary: what the plan asks for is that, or it is refused.
 void name_vocabulary(SpeculationPlan& plan, const LoadedDrafts& loaded) {
   std::string& asked = plan.draft_vocabulary;
@@ -36,7 +39,8 @@ SpeculationPlan resolve(SpeculationPlan plan, const LoadedDrafts& loaded) {
   }
   for (std::string& name : plan.drafters) {
     if (name != "auto") continue;
-    if (head.empty()) throw Error("speculation type 'auto' needs a draft model, and none was given");
+    if (head.empty())
+      throw Error("speculation type 'auto' needs a draft model, and none was given{}", kNoOwn);
     name = head;
   }
   use_canonical_names(plan);
@@ -48,8 +52,10 @@ SpeculationPlan resolve(SpeculationPlan plan, const LoadedDrafts& loaded) {
                                 : fmt::format("those that there are: {}", fmt::join(named, ", ")));
     }
     if (name == "none" || name == head || !find_drafter_type(name).needs_head) continue;
+    const bool own = find_drafter_type(name).in_models;
     throw Error("speculation type '{}' needs a draft model, and {}", name,
-                head.empty() ? "none was given" : fmt::format("the one given is used as '{}'", head));
+                head.empty() ? fmt::format("none was given{}", own ? kNoOwn : "")
+                             : fmt::format("the one given is used as '{}'", head));
   }
   if (!plan.plain()) check_limits(plan, &PlanKey::field);
   plan.policy = policy_of(plan);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cli/program.h"
+#include "support/mtp_models.h"
 
 namespace augur::test {
 namespace {
@@ -73,6 +74,36 @@ TEST(Inspect, TellsWhatAFolderHolds) {
   const Outcome text = run_augur({"inspect", stories260k()});
   EXPECT_EQ(text.code, 0);
   EXPECT_THAT(text.out, AllOf(HasSubstr("llama"), HasSubstr("260,032"), HasSubstr("5 layers of 64")));
+}
+
+TEST(Inspect, TellsOfLayersThatDraft) {
+  EXPECT_TRUE(
+      json::parse(run_augur({"inspect", stories260k(), "--json"}).out)["weights"]["own_drafter"].is_null());
+  const std::filesystem::path folder = testing_support::mtp_model_path("qwen3_5_mtp");
+  for (const std::filesystem::path& model : {folder, folder / "model.gguf"}) {
+    const Outcome outcome = run_augur({"inspect", model.string(), "--json"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(json::parse(outcome.out)["weights"]["own_drafter"], "mtp");
+    EXPECT_THAT(run_augur({"inspect", model.string()}).out, HasSubstr("drafts itself"));
+  }
+}
+
+TEST(Generate, DraftsWithTheModelsOwnLayersByDefault) {
+  const std::string model = (testing_support::mtp_model_path("qwen3_5_mtp") / "model.gguf").string();
+  const auto run = [&](std::vector<std::string> more) {
+    std::vector<std::string> command = {"generate", "-m", model,          "-p",    "One",
+                                        "-n",       "12", "--ignore-eos", "--json"};
+    command.insert(command.end(), more.begin(), more.end());
+    const Outcome outcome = run_augur(command);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return json::parse(outcome.out);
+  };
+  const json plain = run({"--spec-type", "none"});
+  const json drafted = run({});
+  EXPECT_EQ(drafted["tokens"], plain["tokens"]);
+  EXPECT_THAT(drafted["speculation"]["type"].get<std::string>(), HasSubstr("mtp"));
+  EXPECT_EQ(run({"--spec-type", "mtp", "--spec-draft-n-max", "3"})["tokens"], plain["tokens"]);
+  EXPECT_EQ(run({"-md", model, "--spec-policy", "eagle2"})["tokens"], plain["tokens"]);
 }
 
 TEST(Inspect, ReportsADamagedFileAndStillTellsTheRest) {

@@ -54,13 +54,21 @@ const StateModel kModels[] = {
 class LosslessStates : public testing::TestWithParam<StateModel> {
  protected:
   LosslessStates() {
-    testing_support::write_random_folder(folder_.path(), nlohmann::json::parse(GetParam().config));
+    const nlohmann::json json = nlohmann::json::parse(GetParam().config);
+    const ModelConfig config = ModelConfig::from_json(json, GetParam().name);
+    drafts_itself_ = config.delta().key_heads > 0;
+    testing_support::write_random_folder(
+        folder_.path(), json,
+        drafts_itself_ ? testing_support::own_layer(config) : std::vector<SafetensorsWriter::Entry>());
     EngineOptions options;
     options.model = folder_.path().string();
     options.threads = 2;
-    options.draft_model = options.model;  // which has states of its own, and is right
+    // One that has states, too, and is mostly right.
+    std::filesystem::create_directory(folder_.path() / "draft");
+    testing_support::write_random_folder(folder_.path() / "draft", json);
+    options.draft_models = {{"alike", (folder_.path() / "draft").string()}};
     engine_ = testing_support::test_engine(options);
-    options.draft_model.clear();
+    options.draft_models.clear();
     alone_ = testing_support::test_engine(options);
   }
 
@@ -82,12 +90,13 @@ class LosslessStates : public testing::TestWithParam<StateModel> {
   }
 
   std::vector<Request> requests() const {
-    const char* const plans[] = {"none",
-                                 "ngram:n-max=5",
-                                 "layerskip:policy=eagle2,topk=3,depth=3,size=12",
-                                 "recycling,ngram:policy=auto",
-                                 "draft:n-max=4",
-                                 "draft:policy=eagle2,topk=3,depth=3,size=10"};
+    std::vector<const char*> plans = {"none",
+                                      "ngram:n-max=5",
+                                      "layerskip:policy=eagle2,topk=3,depth=3,size=12",
+                                      "recycling,ngram:policy=auto",
+                                      "@alike:n-max=4",
+                                      "@alike:policy=eagle2,topk=3,depth=3,size=10"};
+    if (drafts_itself_) plans.insert(plans.end(), {kOwnLayer, "mtp:n-max=3", "mtp,ngram:policy=auto"});
     std::vector<Request> all;
     std::uint64_t seed = 1;
     for (const int length : {1, 2, 7, 64, 65, 130, 200, 333}) {
@@ -101,6 +110,11 @@ class LosslessStates : public testing::TestWithParam<StateModel> {
     return alone_->generate(request);
   }
 
+  /// What drafts where a test wants one drafter that has a memory.
+  const char* own_plan() const { return drafts_itself_ ? kOwnLayer : "ngram:n-max=4"; }
+
+  static constexpr const char* kOwnLayer = "mtp:policy=eagle2,topk=3,depth=3,size=12";
+  bool drafts_itself_ = false;  ///< the model has a layer for that
   testing_support::TemporaryFolder folder_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Engine> alone_;  ///< an engine with a session is that session's
@@ -124,7 +138,7 @@ TEST_P(LosslessStates, LittleMemoryAndManyTextsChangeNoToken) {
 
 TEST_P(LosslessStates, TheNextTurnBeginsWhereTheLastEnded) {
   Session session(*engine_);
-  Request next = request(150, 0, 3, "ngram:n-max=4");
+  Request next = request(150, 0, 3, own_plan());
   for (int turn = 0; turn < 3; ++turn) {
     const Result result = session.submit(next).wait();
     EXPECT_EQ(result.tokens, plain(next).tokens) << "turn " << turn;
@@ -149,9 +163,9 @@ TEST_P(LosslessStates, ATurnThatGoesOnBeforeAPromptsEndIsNotReadAnew) {
 
 TEST_P(LosslessStates, ACommonBeginningIsReadOnce) {
   Session session(*engine_);
-  session.submit(request(400, 300, 2, "none")).wait();
+  session.submit(request(400, 300, 2, own_plan())).wait();
   for (std::uint64_t seed = 5; seed < 9; ++seed) {
-    const Request other = request(360, 300, seed, "ngram:n-max=4");
+    const Request other = request(360, 300, seed, own_plan());
     const Result result = session.submit(other).wait();
     EXPECT_EQ(result.tokens, plain(other).tokens);
     EXPECT_GT(result.cached_tokens, 0);
@@ -160,7 +174,7 @@ TEST_P(LosslessStates, ACommonBeginningIsReadOnce) {
 
 TEST_P(LosslessStates, SavedTextsGoOnWithTheSameTokens) {
   const std::string path = (folder_.path() / "text").string();
-  Request next = request(100, 0, 4, "ngram:n-max=4");
+  Request next = request(100, 0, 4, own_plan());
   const auto told = [](auto ask) {
     std::promise<TextFile> promise;
     ask([&](const TextFile& file) { promise.set_value(file); });

@@ -13,6 +13,7 @@
 #include "draft/detect.h"
 #include "draft/registry.h"
 #include "support/golden_head.h"
+#include "support/mtp_models.h"
 #include "support/stories.h"
 #include "support/stories_source.h"
 
@@ -44,7 +45,7 @@ inline std::vector<std::filesystem::path> model_folders(const std::filesystem::p
 /// it, too, if there is none or with `bare`.
 inline std::vector<DrafterCase> drafter_cases(const std::vector<std::filesystem::path>& folders, bool bare) {
   std::vector<std::string_view> type_of;
-  for (const auto& folder : folders) type_of.push_back(detect_drafter_type(Checkpoint::open(folder)));
+  for (const auto& folder : folders) type_of.push_back(detect_drafter_type(Checkpoint::open(folder), folder));
   std::vector<DrafterCase> out;
   for (const DrafterType& type : drafter_types()) {
     const std::string name(type.name);
@@ -60,10 +61,12 @@ inline std::vector<DrafterCase> drafter_cases(const std::vector<std::filesystem:
   return out;
 }
 
-/// The tiny models: every golden head, stories260k as its own draft model, and what needs no files.
+/// The tiny models: every golden head, a model with layers that draft, stories260k as its own draft model,
+/// and what needs no files.
 inline std::vector<DrafterCase> tiny_drafter_cases() {
   std::vector<std::filesystem::path> folders = model_folders(golden_head_path(""));
   std::erase(folders, golden_head_path("target"));
+  folders.push_back(mtp_model_path("qwen3_5_mtp"));
   folders.push_back(stories_path());
   return drafter_cases(folders, true);
 }
@@ -92,13 +95,15 @@ inline std::string case_name(const testing::TestParamInfo<DrafterCase>& test) {
 }
 
 /// A tiny target with prompts for it, and the drafter of a case: golden heads draft for the target that they
-/// were made for, everything else for stories260k.
+/// were made for, layers of a model for that, everything else for stories260k.
 class TinyTarget {
  public:
   explicit TinyTarget(const DrafterCase& c) : type_(c.type) {
     if (!c.folder.empty()) head_ = std::make_unique<Checkpoint>(Checkpoint::open(c.folder));
     if (!c.folder.empty() && c.folder != stories_path()) {
-      golden_ = std::make_unique<GoldenTarget>(WeightFormat::BF16);
+      const bool own = !own_drafter_type(*head_).empty();
+      golden_ = std::make_unique<GoldenTarget>(WeightFormat::BF16, select_isa(),
+                                               own ? c.folder : golden_head_path("target"));
       std::mt19937 random(1);
       // A few tokens, a single one, more than a drafter holds back.
       for (const int length : {1, 2, 9, 30, 300}) {
