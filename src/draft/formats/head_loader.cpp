@@ -42,7 +42,12 @@ ModelConfig head_layers(nlohmann::json json, const DrafterSource& source, std::s
   json["sliding_window"] = nullptr;
   const ModelConfig& target = source.target.config();
   if (!json.contains("vocab_size") || json["vocab_size"].is_null()) json["vocab_size"] = target.vocab;
-  return ModelConfig::from_json(json, file);
+  ModelConfig layers = ModelConfig::from_json(json, file);
+  if (layers.hidden % PackedMatrix::kPanel != 0) {
+    throw Error("{}: hidden_size: {} is not supported: expected a multiple of {}", file, layers.hidden,
+                PackedMatrix::kPanel);
+  }
+  return layers;
 }
 
 ModelConfig read_layers(const nlohmann::json& json, const WeightStore& store,
