@@ -74,7 +74,7 @@ def test_errors_are_anthropics(client, model):
     with pytest.raises(anthropic.NotFoundError):
         client.messages.create(**{**ASKED, "model": "other"})
     with pytest.raises(anthropic.BadRequestError) as refused:
-        client.messages.create(**ASKED, thinking={"type": "enabled", "budget_tokens": 1024})
+        client.messages.create(**ASKED, thinking={"type": "enabled", "budget_tokens": "many"})
     assert refused.value.body["error"]["type"] == "invalid_request_error"
     assert "thinking" in refused.value.body["error"]["message"]
     with serve(model, "--api-key", "sesame") as locked:

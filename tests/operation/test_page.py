@@ -108,6 +108,7 @@ def stop(page):
             const reader = answer.body.getReader(), decoder = new TextDecoder(), encoder = new TextEncoder();
             const stopped = new Promise((_, reject) => options.signal.addEventListener("abort",
                 () => reject(options.signal.reason)));
+            stopped.catch(() => {});  // it may be stopped before anything waits for that
             let left = 20;
             return new Response(new ReadableStream({
                 async pull(controller) {
