@@ -175,15 +175,12 @@ void BatchLayout::add_state_steps(const TokenBatch& batch, const TokenBatch::Seq
     const std::int32_t parent = batch.parents[at(row)];
     const std::int64_t place = slots_[at(row)] - entry.base;
     place_rows_[at(entry.rows_by_place.begin + place)] = row;
-    rows.push_back({.parent = parent >= 0    ? parent - entry.first_row + sequence.earlier_rows
-                              : parent == -1 ? -1
-                                             : -2 - parent,
+    // -2 - parent: the place of an earlier row, or -1, as TokenBatch has it.
+    rows.push_back({.parent = parent >= 0 ? parent - entry.first_row + sequence.earlier_rows : -2 - parent,
                     .step = {StateStep::Run, row},
                     .folds = certain > 1 && place == certain - 2});
     // What follows the committed text and is not certain would not see what is folded.
-    const std::int64_t after = parent >= 0    ? slots_[at(parent)] - entry.base
-                               : parent == -1 ? -1
-                                              : -2 - parent;
+    const std::int64_t after = parent >= 0 ? slots_[at(parent)] - entry.base : -2 - parent;
     if (after < certain - 1 && after != place - 1)
       throw Error("forward: row {} is beside one that is certain to be kept", row);
   }

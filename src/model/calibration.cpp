@@ -80,11 +80,8 @@ class Sums : public InputObserver {
   /// What a delta rule's last product reads.
   std::vector<float> in_files_order(std::vector<float> columns) const {
     const DeltaSpec delta = config_.delta();
-    const auto order = gguf_value_order(gguf_architecture_of(config_), delta, 0, delta.value_dim);
-    if (order.empty()) return columns;
-    std::vector<float> ordered;
-    for (const std::int64_t at : order) ordered.push_back(columns[static_cast<std::size_t>(at)]);
-    return ordered;
+    return in_order(std::move(columns),
+                    gguf_value_order(gguf_architecture_of(config_), delta, 0, delta.value_dim));
   }
 
   struct Columns {

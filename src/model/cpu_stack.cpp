@@ -102,8 +102,8 @@ void CpuStack::forward(const BatchLayout& layout, const TokenBatch& batch, const
   ensure_rotations(layout.max_position() + 1);
   std::size_t scratch = attention_scratch_bytes(layout.max_slots(), config_.heads / config_.kv_heads,
                                                 config_.head_dim, kv_type_);
-  if (const DeltaSpec delta = config_.delta(); delta.key_heads > 0)
-    scratch = std::max(scratch, DeltaPass::scratch_bytes(delta, layout.aside()));
+  if (workspace_.delta.key_heads > 0)
+    scratch = std::max(scratch, DeltaPass::scratch_bytes(workspace_.delta, layout.aside()));
   workspace_.ensure_forward(batch.rows(), input_forms_, scratch);
   workspace_.woken_experts = 0;
   const ForwardPass whole = pass(layout, batch, options, embedding);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
-#include "base/elementary.h"
 #include "base/error.h"
 #include "files/gguf/model.h"
 #include "model/delta_pieces.h"
@@ -13,30 +13,15 @@ namespace augur {
 
 namespace {
 
-/// Number i of the result is base[order[i]]; an empty order changes nothing.
-std::vector<std::int64_t> composed(std::vector<std::int64_t> base, const std::vector<std::int64_t>& order) {
-  if (order.empty()) return base;
-  std::vector<std::int64_t> result;
-  result.reserve(order.size());
-  for (const std::int64_t at : order) result.push_back(base[static_cast<std::size_t>(at)]);
-  return result;
-}
-
 void add_rows(const MatrixPiece& piece, std::vector<std::int64_t>& rows) {
   for (std::int64_t i = 0; i < piece.n; ++i) rows.push_back(piece.from.row(i, piece.n));
 }
 
-/// -exp of it, as the packer has it.
 std::vector<float> decay_of(const StoredTensor& tensor, const std::vector<std::int64_t>& order) {
-  const auto heads = static_cast<std::size_t>(tensor.shape[0]);
-  std::vector<float> stored(heads);
-  read_rows(tensor, 0, 1, stored.data());
-  std::vector<float> decay(heads);
-  for (std::size_t i = 0; i < heads; ++i) {
-    const float value = stored[order.empty() ? i : static_cast<std::size_t>(order[i])];
-    decay[i] = static_cast<float>(-elementary::exp(static_cast<double>(value)));
-  }
-  return decay;
+  std::vector<float> decay(static_cast<std::size_t>(tensor.shape[0]));
+  read_rows(tensor, 0, 1, decay.data());
+  for (float& value : decay) value = delta_decay(value);
+  return in_order(std::move(decay), order);
 }
 
 }  // namespace
@@ -88,9 +73,9 @@ bool lay_out_delta(const ModelConfig& config, const GgufArchitecture& architectu
     for (std::size_t i = 0; i < 3; ++i) add_rows(pieces[i], qkv);
     add_rows(pieces[3], z);
     add(fmt::format("{}.weight", names.delta_qkv), {delta.channels(), hidden},
-        composed(std::move(qkv), order(2 * delta.keys(), delta.value_dim)));
+        in_order(std::move(qkv), order(2 * delta.keys(), delta.value_dim)));
     add(fmt::format("{}.weight", names.delta_z), {delta.values(), hidden},
-        composed(std::move(z), order(0, delta.value_dim)));
+        in_order(std::move(z), order(0, delta.value_dim)));
   } else if (is(names.delta_qkv)) {
     expect({delta.channels(), hidden});
     add(tensor.name.substr(at), tensor.shape, order(2 * delta.keys(), delta.value_dim));

@@ -2,7 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "base/elementary.h"
+
 namespace augur {
+
+float delta_decay(float logarithm) {
+  return static_cast<float>(-elementary::exp(static_cast<double>(logarithm)));
+}
 
 DeltaPieces delta_pieces(const Family& family, const DeltaSpec& delta, const std::string& prefix,
                          const WeightSource& source) {

@@ -7,6 +7,9 @@
 
 namespace augur {
 
+/// LayerWeights::delta_decay of what Hugging Face stores as `A_log`.
+float delta_decay(float logarithm);
+
 /// The rows of a layer with a gated delta rule, in the order of the heads that the files have.
 struct DeltaPieces {
   std::vector<MatrixPiece> qkvz;  ///< LayerWeights::qkv: queries, keys, values, z

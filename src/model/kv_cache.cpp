@@ -149,13 +149,13 @@ bool KvCache::holds(std::int64_t length) const {
 void KvCache::set_length(std::int64_t length) {
   length_ = length;
   windowed_.give_back_before(first_seen(length) / kKvPageSlots - 1);
-  records_.give_back_before(first_unfolded(length) / kRecordSlots);
+  records_.give_back_before(first_unfolded(length, folded_) / kRecordSlots);
 }
 
-std::int64_t KvCache::first_unfolded(std::int64_t length) const {
+std::int64_t KvCache::first_unfolded(std::int64_t length, std::span<const std::int64_t> folded) const {
   std::int64_t first = length;
   for (int i = 0; i < shape_.layers; ++i) {
-    if (keeps_state(i)) first = std::min(first, folded_[static_cast<std::size_t>(i)]);
+    if (keeps_state(i)) first = std::min(first, folded[static_cast<std::size_t>(i)]);
   }
   return first;
 }
@@ -278,7 +278,7 @@ void KvCache::lay_out(std::int64_t length, std::span<const std::int64_t> folded)
   if (!states_.pool()) return;
   std::copy(folded.begin(), folded.end(), folded_.begin());
   if (this->folded() > 0) states_.replace_first(states_.pool()->take());
-  records_.make_writable(first_unfolded(length) / kRecordSlots, pages_for(length, kRecordSlots));
+  records_.make_writable(first_unfolded(length, folded_) / kRecordSlots, pages_for(length, kRecordSlots));
 }
 
 void KvCache::own_last_pages() {
@@ -286,7 +286,7 @@ void KvCache::own_last_pages() {
   if (length_ == 0) return;
   for (KvPages* pages : {&whole_, &windowed_})
     pages->make_writable((length_ - 1) / kKvPageSlots, pages_for(length_));
-  records_.make_writable(first_unfolded(length_) / kRecordSlots, pages_for(length_, kRecordSlots));
+  records_.make_writable(first_unfolded(length_, folded_) / kRecordSlots, pages_for(length_, kRecordSlots));
 }
 
 void KvCache::share(const KvCache& other, std::int64_t length) {

@@ -154,6 +154,9 @@ class KvCache {
 
   /// How far each layer's state goes; 0 where it keeps none. [layers], or one 0
   std::span<const std::int64_t> folded_by_layer() const { return folded_; }
+  /// The first slot, of `length`, that is not in the state of every layer that keeps one: from it on records
+  /// are read. `folded`: as folded_by_layer() has it.
+  std::int64_t first_unfolded(std::int64_t length, std::span<const std::int64_t> folded) const;
   /// Becomes a text of `length` slots whose pages are there, and still to be written: those of which a next
   /// token sees something. `folded`: as folded_by_layer() has it, none beyond `length`. Empty before.
   void lay_out(std::int64_t length, std::span<const std::int64_t> folded);
@@ -170,8 +173,6 @@ class KvCache {
     return of_layers.empty() ? 0 : of_layers[static_cast<std::size_t>(index)];
   }
   void prepare_states(std::int64_t fold_to, Range records);
-  /// The first slot of which records are read.
-  std::int64_t first_unfolded(std::int64_t length) const;
   void take_next_states();
   static bool windowed(const Shape& shape, int index) {
     return !shape.windowed.empty() && shape.windowed[static_cast<std::size_t>(index)] == 1;

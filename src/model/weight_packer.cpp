@@ -8,7 +8,6 @@
 #include <map>
 #include <mutex>
 
-#include "base/elementary.h"
 #include "base/error.h"
 #include "model/delta_pieces.h"
 
@@ -170,7 +169,7 @@ void WeightPacker::decay(std::vector<float>& target, const std::string& logarith
   vector(target, made ? name : logarithm, n);
   for (float& value : target) {
     const float stored = value;
-    if (!made) value = static_cast<float>(-elementary::exp(static_cast<double>(stored)));
+    if (!made) value = delta_decay(stored);
     if (value <= 0 && std::isfinite(value)) continue;
     throw Error("tensor {}: expected {}, found {}", made ? name : logarithm,
                 made ? "numbers up to 0" : "numbers whose exponential is one", stored);

@@ -69,15 +69,6 @@ class Checksum {
 struct CacheEntry {
   std::int64_t tokens = 0;
   std::vector<std::int64_t> folded;  ///< KvCache::folded_by_layer()
-
-  /// The first token of which records are written.
-  std::int64_t first_record(const KvCache& form) const {
-    std::int64_t first = tokens;
-    for (int i = 0; i < form.shape().layers; ++i) {
-      if (form.keeps_state(i)) first = std::min(first, folded[static_cast<std::size_t>(i)]);
-    }
-    return first;
-  }
 };
 
 /// Layers with a window are written from the page on that a next token sees, records from the first that is
@@ -85,7 +76,8 @@ struct CacheEntry {
 std::int64_t cache_bytes(const KvCache& form, const CacheEntry& entry) {
   std::int64_t bytes = 0;
   form.for_pools([&](const KvPagePool& pool, const KvSpan& span) {
-    const std::int64_t first = span.page_slots == KvCache::kRecordSlots ? entry.first_record(form)
+    const std::int64_t first = span.page_slots == KvCache::kRecordSlots
+                                   ? form.first_unfolded(entry.tokens, entry.folded)
                                : span.window > 0 ? std::max<std::int64_t>(0, entry.tokens + 1 - span.window)
                                                  : 0;
     const auto pages_to = [&](std::int64_t slots) { return (slots + span.page_slots - 1) / span.page_slots; };
@@ -109,9 +101,7 @@ KvCache cleaned(const KvCache& cache) {
     return (slot + kKvPageSlots - 1) / kKvPageSlots * kKvPageSlots;
   };
   copy.memory().clear_slots(copy, {length, border(length)});
-  const CacheEntry entry{.tokens = length,
-                         .folded = {cache.folded_by_layer().begin(), cache.folded_by_layer().end()}};
-  const std::int64_t first = entry.first_record(cache);
+  const std::int64_t first = cache.first_unfolded(length, cache.folded_by_layer());
   copy.memory().clear_records(copy, {first / KvCache::kRecordSlots * KvCache::kRecordSlots, first});
   return copy;
 }

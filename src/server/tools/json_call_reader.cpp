@@ -6,16 +6,12 @@
 namespace augur {
 
 std::size_t JsonCallReader::read_call(std::string_view text) {
-  std::size_t taken = 0;
-  while (taken < text.size() && state_ == CallState::Reading) {
+  return read(text, [&](char c) {
     const std::size_t before = arguments_.size();
-    if (!step(text[taken])) state_ = CallState::Broken;
-    if (state_ != CallState::Broken)
-      ++taken;
-    else
-      arguments_.resize(before);
-  }
-  return taken;
+    if (step(c)) return true;
+    arguments_.resize(before);  // what breaks the call is no part of it
+    return false;
+  });
 }
 
 std::string JsonCallReader::take_arguments() {
@@ -23,7 +19,7 @@ std::string JsonCallReader::take_arguments() {
     has_arguments_ = true;
     return "{}";
   }
-  return std::exchange(arguments_, {});
+  return CallReader::take_arguments();
 }
 
 bool JsonCallReader::step(char c) {

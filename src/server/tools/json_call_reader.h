@@ -4,13 +4,13 @@
 #include <string_view>
 #include <utility>
 
-#include "server/tools/call_state.h"
+#include "server/tools/call_reader.h"
 
 namespace augur {
 
 /// Reads {"name": ..., "arguments" or "parameters": {...}, ...} as it comes in, and hands the arguments on as
 /// they are written.
-class JsonCallReader {
+class JsonCallReader : public CallReader {
  public:
   JsonCallReader() = default;
   /// The name is known, and the object that comes in is the arguments alone.
@@ -25,11 +25,9 @@ class JsonCallReader {
 
   /// Takes what it can of `text`, and says how many bytes: all of it unless the object ends in it or breaks.
   std::size_t read_call(std::string_view text);
-  CallState state() const { return state_; }
   /// Name and the beginning of the arguments are there, or the object has ended with a name.
   bool known() const { return !name_.empty() && (has_arguments_ || state_ == CallState::Done); }
-  const std::string& name() const { return name_; }
-  /// Arguments that have come in since the last call.
+  /// As CallReader's; of a call without some an empty object, once it has ended.
   std::string take_arguments();
 
  private:
@@ -41,7 +39,6 @@ class JsonCallReader {
   bool inside_value(char c);
   void end_value();
 
-  CallState state_ = CallState::Reading;
   Expect expect_ = Expect::Begin;
   bool reading_ = false;  ///< a key or a value
   bool in_string_ = false;
@@ -52,8 +49,6 @@ class JsonCallReader {
   bool is_arguments_ = false;
   bool has_arguments_ = false;
   bool alone_ = false;  ///< the arguments are
-  std::string name_;
-  std::string arguments_;
 };
 
 }  // namespace augur

@@ -25,16 +25,7 @@ bool PythonCallReader::is_name(std::string_view text) {
 }
 
 std::size_t PythonCallReader::read_call(std::string_view text) {
-  std::size_t taken = 0;
-  while (taken < text.size() && state_ == CallState::Reading) {
-    if (!step(text[taken])) state_ = CallState::Broken;
-    if (state_ != CallState::Broken) ++taken;
-  }
-  return taken;
-}
-
-std::string PythonCallReader::take_arguments() {
-  return std::exchange(arguments_, {});
+  return read(text, [&](char ch) { return step(ch); });
 }
 
 bool PythonCallReader::step(char c) {

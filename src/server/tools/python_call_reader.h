@@ -4,13 +4,13 @@
 #include <string>
 #include <string_view>
 
-#include "server/tools/call_state.h"
+#include "server/tools/call_reader.h"
 
 namespace augur {
 
 /// Reads name(argument=value, ...) with Python's literals as it comes in, and hands the arguments on as JSON,
 /// each when it has ended. Arguments without a name, or of one name, are no call's.
-class PythonCallReader {
+class PythonCallReader : public CallReader {
  public:
   /// Whether a call may begin so.
   static bool begins_name(char c);
@@ -19,12 +19,8 @@ class PythonCallReader {
 
   /// Takes what it can of `text`, and says how many bytes: all of it unless the call ends in it or breaks.
   std::size_t read_call(std::string_view text);
-  CallState state() const { return state_; }
   /// The name is there and the first argument or the end behind it.
   bool known() const { return known_; }
-  const std::string& name() const { return name_; }
-  /// Arguments that have come in since the last call.
-  std::string take_arguments();
 
  private:
   enum class Where { Name, ArgumentOrEnd, Argument, Equals, Value };
@@ -33,10 +29,8 @@ class PythonCallReader {
   bool step_value(char c);
   bool end_argument(char c);
 
-  CallState state_ = CallState::Reading;
   Where where_ = Where::Name;
   bool known_ = false;
-  std::string name_;
   std::string argument_;  ///< its name
   std::string value_;
   std::string open_;            ///< brackets in the value that are open
@@ -44,7 +38,6 @@ class PythonCallReader {
   bool escaped_ = false;        ///< a backslash was the last of it
   bool maybe_closed_ = false;   ///< a quote was the last of it, but for space
   std::set<std::string> seen_;  ///< names of arguments
-  std::string arguments_;
 };
 
 }  // namespace augur

@@ -13,16 +13,7 @@ constexpr std::array<std::string_view, 2> kEnds = {"</function>", "</tool_call>"
 }  // namespace
 
 std::size_t XmlCallReader::read_call(std::string_view text) {
-  std::size_t taken = 0;
-  while (taken < text.size() && state_ == CallState::Reading) {
-    if (!step(text[taken])) state_ = CallState::Broken;
-    if (state_ != CallState::Broken) ++taken;
-  }
-  return taken;
-}
-
-std::string XmlCallReader::take_arguments() {
-  return std::exchange(arguments_, {});
+  return read(text, [&](char ch) { return step(ch); });
 }
 
 bool XmlCallReader::step(char c) {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "server/tools/argument_types.h"
-#include "server/tools/call_state.h"
+#include "server/tools/call_reader.h"
 
 namespace augur {
 
@@ -15,7 +15,7 @@ namespace augur {
 /// arguments on as JSON: those that can only be texts as they are written, others when they have ended. Of
 /// arguments of one name the first counts. A value may hold what ends one, unless more of the call follows
 /// it.
-class XmlCallReader {
+class XmlCallReader : public CallReader {
  public:
   static constexpr std::string_view kBegin = "<function=";
 
@@ -23,12 +23,8 @@ class XmlCallReader {
 
   /// Takes what it can of `text`, and says how many bytes: all of it unless the call ends in it or breaks.
   std::size_t read_call(std::string_view text);
-  CallState state() const { return state_; }
   /// The name is there and an argument's name or the end behind it.
   bool known() const { return known_; }
-  const std::string& name() const { return name_; }
-  /// Arguments that have come in since the last call.
-  std::string take_arguments();
 
  private:
   enum class Where { Begin, Name, Between, ArgumentName, Value };
@@ -44,10 +40,8 @@ class XmlCallReader {
   void end_call();
 
   std::shared_ptr<const FunctionTypes> functions_;
-  CallState state_ = CallState::Reading;
   Where where_ = Where::Begin;
   bool known_ = false;
-  std::string name_;
   std::string held_;            ///< bytes that may become a tag
   std::string argument_;        ///< its name
   std::set<std::string> seen_;  ///< names of arguments
@@ -56,7 +50,6 @@ class XmlCallReader {
   bool in_space_ = false;       ///< held_ ends in the space behind what may end a value
   unsigned kinds_ = kJsonAny;   ///< of the argument
   std::string value_;           ///< unless it is a text for certain
-  std::string arguments_;
 };
 
 }  // namespace augur
