@@ -127,6 +127,25 @@ void RopeRotate(float* x, const float* cos, const float* sin, std::int64_t n) {
   });
 }
 
+void SigmoidRow(const float* x, std::int64_t n, float* out) {
+  Sweep(n, [&](auto d, std::int64_t i) HWY_ATTR {
+    const auto one = hn::Set(d, 1.0f);
+    hn::StoreU(hn::Div(one, hn::Add(Exp(d, hn::Neg(hn::LoadU(d, x + i))), one)), d, out + i);
+  });
+}
+
+void SoftplusRow(const float* x, const float* bias, std::int64_t n, float* out) {
+  Sweep(n, [&](auto d, std::int64_t i) HWY_ATTR {
+    hn::StoreU(Softplus(d, hn::Add(hn::LoadU(d, x + i), hn::LoadU(d, bias + i))), d, out + i);
+  });
+}
+
+void DecayRow(const float* x, const float* rates, std::int64_t n, float* out) {
+  Sweep(n, [&](auto d, std::int64_t i) HWY_ATTR {
+    hn::StoreU(Exp(d, hn::Mul(hn::LoadU(d, x + i), hn::LoadU(d, rates + i))), d, out + i);
+  });
+}
+
 void MulRow(const float* a, const float* b, std::int64_t n, float* out) {
   Sweep(n, [&](auto d, std::int64_t i)
                HWY_ATTR { hn::StoreU(hn::Mul(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, out + i); });
@@ -278,6 +297,9 @@ HWY_EXPORT(ToBf16);
 HWY_EXPORT(RopeRotate);
 HWY_EXPORT(GeluMulPanels);
 HWY_EXPORT(ClampedSwigluPanels);
+HWY_EXPORT(SigmoidRow);
+HWY_EXPORT(SoftplusRow);
+HWY_EXPORT(DecayRow);
 HWY_EXPORT(MulRow);
 HWY_EXPORT(ConvolveRow);
 HWY_EXPORT(AddRow);
@@ -359,6 +381,16 @@ void add_row(float* y, const float* x, std::int64_t n) {
 void sigmoid_mul(const float* gate, const float* x, std::int64_t n, InputForm form, void* out) {
   assert(form == InputForm::F32 || form == InputForm::BF16);
   HWY_DYNAMIC_DISPATCH(SigmoidMul)(gate, x, n, form, out);
+}
+
+void sigmoid_row(const float* x, std::int64_t n, float* out) {
+  HWY_DYNAMIC_DISPATCH(SigmoidRow)(x, n, out);
+}
+void softplus_row(const float* x, const float* bias, std::int64_t n, float* out) {
+  HWY_DYNAMIC_DISPATCH(SoftplusRow)(x, bias, n, out);
+}
+void decay_row(const float* x, const float* rates, std::int64_t n, float* out) {
+  HWY_DYNAMIC_DISPATCH(DecayRow)(x, rates, n, out);
 }
 
 void mul_row(const float* a, const float* b, std::int64_t n, float* out) {

@@ -49,6 +49,13 @@ void rope_rotate(float* x, const float* cos, const float* sin, std::int64_t n);
 /// out[i] = x[i] / (1 + e^-gate[i]), F32 or BF16.
 void sigmoid_mul(const float* gate, const float* x, std::int64_t n, InputForm form, void* out);
 
+/// out[i] = 1 / (1 + e^-x[i]).
+void sigmoid_row(const float* x, std::int64_t n, float* out);
+/// out[i] = log(1 + e^(x[i] + bias[i])).
+void softplus_row(const float* x, const float* bias, std::int64_t n, float* out);
+/// out[i] = e^(x[i] * rates[i]), which is 0 below e^-87.
+void decay_row(const float* x, const float* rates, std::int64_t n, float* out);
+
 /// out[i] = a[i] * b[i].
 void mul_row(const float* a, const float* b, std::int64_t n, float* out);
 /// A short convolution by channel: out[i] = (sum over t of weights[t * stride + i] * rows[t][i] + bias[i]) *

@@ -152,6 +152,21 @@ HWY_INLINE V Log(D d, V x) {
   return LogParts(d, exponent, f);
 }
 
+/// log(1 + t), 0 <= t <= 1. Relative precision as t goes to 0.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Log1p(D d, V t) {
+  const auto small = hn::Lt(t, hn::Set(d, 0.41421356f));  // 1 + t below sqrt(2)
+  const V halved = hn::Mul(hn::Sub(t, hn::Set(d, 1.0f)), hn::Set(d, 0.5f));
+  return LogParts(d, hn::IfThenElse(small, hn::Zero(d), hn::Set(d, 1.0f)), hn::IfThenElse(small, t, halved));
+}
+
+/// log(1 + e^x).
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Softplus(D d, V x) {
+  const V positive = hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, hn::Zero(d));
+  return hn::Add(positive, Log1p(d, Exp(d, hn::Neg(hn::Abs(x)))));
+}
+
 /// Rounds to bf16 as to_bf16() does, and stores the vector's lanes side by side.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE void StoreBf16(D /*d*/, V v, BF16* out) {

@@ -4,24 +4,16 @@
 #include <array>
 #include <cmath>
 
-#include "base/elementary.h"
 #include "kernels/delta_rule.h"
 #include "kernels/ops.h"
 #include "model/config_bounds.h"
 #include "model/kv_cache.h"
-#include "model/sigmoid.h"
 
 namespace augur {
 
 namespace {
 
 constexpr float kUnitEps = 1e-6f;  // of queries' and keys' lengths (Qwen3-Next's l2norm)
-
-/// exp(decay * softplus(x)).
-float decay_of(float decay, float x) {
-  const double softplus = x > 20.0f ? x : elementary::log(1.0 + elementary::exp(x));
-  return static_cast<float>(elementary::exp(static_cast<double>(decay) * softplus));
-}
 
 }  // namespace
 
@@ -99,13 +91,13 @@ void DeltaPass::recur(const Team& team, InputForm form) const {
   const DeltaSpec& spec = in_.spec;
   Workspace& ws = in_.workspace;
   const Range heads = team.split(spec.value_heads);
+  prepare_gates(heads);
   for (std::int64_t h = heads.begin; h < heads.end; ++h) {
     const auto value = static_cast<int>(h);
     const Head head{.value = value,
                     .key = spec.key_head(value),
                     .scratch = reinterpret_cast<float*>(ws.scratch(team.rank())),
                     .traffic = &ws.state_traffic[static_cast<std::size_t>(team.rank())]};
-    prepare_gates(value);
     for (const BatchLayout::Sequence& sequence : in_.layout.sequences()) {
       for (std::int64_t column = 0; column < spec.value_dim; column += memory_.tile())
         run_tile(head, sequence, column);
@@ -121,14 +113,14 @@ void DeltaPass::recur(const Team& team, InputForm form) const {
 }
 
 /// b becomes beta, and a alpha.
-void DeltaPass::prepare_gates(int value_head) const {
-  const auto head = static_cast<std::size_t>(value_head);
-  const std::int64_t second = in_.workspace.delta_gates.stride() / 2;
+void DeltaPass::prepare_gates(const Range& heads) const {
+  const std::int64_t count = heads.end - heads.begin;
   for (int row = 0; row < in_.layout.rows(); ++row) {
-    float* const gates = in_.workspace.delta_gates.floats(row);
-    gates[value_head] = sigmoid(gates[value_head]);
-    float& alpha = gates[second + value_head];
-    alpha = decay_of(in_.weights.delta_decay[head], alpha + in_.weights.delta_bias[head]);
+    float* const beta = in_.workspace.delta_gates.floats(row) + heads.begin;
+    float* const alpha = beta + in_.workspace.delta_gates.stride() / 2;
+    sigmoid_row(beta, count, beta);
+    softplus_row(alpha, in_.weights.delta_bias.data() + heads.begin, count, alpha);
+    decay_row(alpha, in_.weights.delta_decay.data() + heads.begin, count, alpha);
   }
 }
 

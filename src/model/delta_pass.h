@@ -37,7 +37,7 @@ class DeltaPass {
  private:
   struct Head;
   void convolve_head(int head, const BatchLayout::Sequence& sequence) const;
-  void prepare_gates(int value_head) const;
+  void prepare_gates(const Range& heads) const;
   void run_tile(const Head& head, const BatchLayout::Sequence& sequence, std::int64_t column) const;
 
   const Inputs in_;

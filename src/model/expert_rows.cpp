@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "kernels/ops.h"
-#include "model/sigmoid.h"
 
 namespace augur {
 
@@ -26,9 +25,7 @@ void ExpertRows::reset(const ExpertSpec& spec, int rows) {
 void ExpertRows::route(int row, float* scores, const float* bias) {
   int* chosen = chosen_.data() + index(row, 0);
   float* shares = shares_.data() + index(row, 0);
-  if (spec_.sigmoid) {
-    for (int e = 0; e < spec_.count; ++e) scores[e] = sigmoid(scores[e]);
-  }
+  if (spec_.sigmoid) sigmoid_row(scores, spec_.count, scores);
   const auto better = [&](int a, int b) {
     return bias == nullptr ? scores[a] > scores[b] : scores[a] + bias[a] > scores[b] + bias[b];
   };

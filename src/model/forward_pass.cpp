@@ -6,7 +6,6 @@
 
 #include "model/config_bounds.h"
 #include "model/delta_pass.h"
-#include "model/sigmoid.h"
 
 namespace augur {
 
@@ -24,7 +23,8 @@ float gate_of(const float* row, const std::vector<float>& gate) {
   for (std::size_t half = 8; half > 0; half /= 2) {
     for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
   }
-  return sigmoid(sums[0]);
+  sigmoid_row(sums, 1, sums);
+  return sums[0];
 }
 
 /// Panels of gate and up that stay together: a pair, or two where the activation is quantised, in blocks of

@@ -1,5 +1,6 @@
 #pragma once
 // Row operations, and what is drawn from their results.
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -178,6 +179,24 @@ inline void add_rows(RowCases& to) {
       });
     });
   }
+  to.add("sigmoid_row", [](Inputs&, const Row& x) {
+    return output(InputForm::F32, std::ssize(x), [&](InputForm, void* out) {
+      sigmoid_row(x.data(), std::ssize(x), static_cast<float*>(out));
+    });
+  });
+  to.add("softplus_row", [](Inputs& in, const Row& x) {
+    const Row bias = in.values(std::ssize(x), -1);
+    return output(InputForm::F32, std::ssize(x), [&](InputForm, void* out) {
+      softplus_row(x.data(), bias.data(), std::ssize(x), static_cast<float*>(out));
+    });
+  });
+  to.add("decay_row", [](Inputs& in, const Row& x) {
+    Row rates = in.values(std::ssize(x));
+    for (float& rate : rates) rate = -std::abs(rate);
+    return output(InputForm::F32, std::ssize(x), [&](InputForm, void* out) {
+      decay_row(x.data(), rates.data(), std::ssize(x), static_cast<float*>(out));
+    });
+  });
   to.add("unit_row", [](Inputs&, const Row& x) {
     return output(InputForm::F32, std::ssize(x), [&](InputForm, void* out) {
       unit_row(x.data(), std::ssize(x), 1e-6f, 0.25f, static_cast<float*>(out));
@@ -197,11 +216,6 @@ inline void add_rows(RowCases& to) {
     return output(InputForm::F32, std::ssize(x), [&](InputForm, void* out) {
       exp_row(x.data(), std::ssize(x), 0.25f, 0.75f, static_cast<float*>(out));
     });
-  });
-  to.add("e^-g of a gate", [](Inputs&, const Row& x) {
-    Words words;
-    for (const float v : x) words.add(static_cast<float>(elementary::exp(static_cast<double>(-v))));
-    return words;
   });
   to.add("sums and maxima", [](Inputs&, const Row& x) {
     Words words;

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <new>
 
-#include "base/elementary.h"
 #include "base/error.h"
 #include "kernels/delta_rule.h"
 #include "kernels/ops.h"
@@ -13,7 +12,6 @@
 #include "model/expert_rows.h"
 #include "model/kv_cache.h"
 #include "model/layer_spec.h"
-#include "model/sigmoid.h"
 
 namespace augur::testing_support {
 
@@ -373,12 +371,11 @@ SlowRows SlowStack::run_delta(const Pass& pass, int index, const SlowRows& x, co
         const float* const q = mine(row) + memory.k(key);
         const float* const k = q + spec.keys();
         const float* const v = mine(row) + 2 * spec.keys() + h * spec.value_dim;
-        const float beta = sigmoid(gates.row(row)[h]);
-        const double a =
-            gates.row(row)[gates.width / 2 + h] + weights.delta_bias[static_cast<std::size_t>(h)];
-        const double softplus = a > 20 ? a : elementary::log(1 + elementary::exp(a));
-        const auto alpha = static_cast<float>(elementary::exp(
-            static_cast<double>(weights.delta_decay[static_cast<std::size_t>(h)]) * softplus));
+        float beta = 0, alpha = 0;
+        sigmoid_row(gates.row(row) + h, 1, &beta);
+        softplus_row(gates.row(row) + gates.width / 2 + h, &weights.delta_bias[static_cast<std::size_t>(h)],
+                     1, &alpha);
+        decay_row(&alpha, &weights.delta_decay[static_cast<std::size_t>(h)], 1, &alpha);
         s.decay(alpha);
         std::vector<float> d;
         for (std::int64_t j = 0; j < spec.value_dim; ++j) d.push_back((v[j] - s.read(k, j)) * beta);
@@ -515,7 +512,8 @@ void SlowStack::expert_block(int index) {
     for (std::size_t half = 8; half > 0; half /= 2) {
       for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
     }
-    const float gate = 1.0f / (1.0f + static_cast<float>(elementary::exp(-sums[0])));
+    float gate = 0;
+    sigmoid_row(sums, 1, &gate);
     add_scaled_row(residual_.row(r), shared.row(r), gate * spec.residual_scale, config_.hidden);
   }
 }

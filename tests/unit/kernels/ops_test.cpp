@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -174,6 +175,36 @@ TEST_P(OpsTest, ExponentialIsAccurateOverItsRange) {
   EXPECT_TRUE(std::isfinite(e[3]) && e[3] > 1e38f);
   EXPECT_EQ(e[4], e[3]);
   EXPECT_TRUE(std::isnan(e[5]));
+}
+
+TEST_P(OpsTest, GatesOfStatesAreAccurateOverTheirRange) {
+  std::vector<float> x;
+  for (float v = -86.0f; v < 86.0f; v += 0.0371f) x.push_back(v);
+  for (float v = -1.5f; v < 1.5f; v += 0.00071f) x.push_back(v);
+  const auto n = static_cast<std::int64_t>(x.size());
+  const std::vector<float> bias(x.size(), 0.0f), rates(x.size(), -0.375f);
+  std::vector<float> steps(x.size()), shares(x.size()), alphas(x.size());
+  softplus_row(x.data(), bias.data(), n, steps.data());
+  sigmoid_row(x.data(), n, shares.data());
+  decay_row(steps.data(), rates.data(), n, alphas.data());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto v = static_cast<double>(x[i]);
+    const double step = std::max(v, 0.0) + std::log1p(std::exp(-std::abs(v)));
+    ASSERT_NEAR(steps[i], step, step * 4 * 0x1p-24) << x[i];
+    ASSERT_NEAR(shares[i], 1 / (1 + std::exp(-v)), 4 * 0x1p-24 / (1 + std::exp(-v))) << x[i];
+    ASSERT_NEAR(alphas[i], std::exp(-0.375 * steps[i]), 36 * 0x1p-24 * std::exp(-0.375 * steps[i])) << x[i];
+  }
+  const float edge[] = {-kInf, kInf, kNaN, -200.0f};
+  const float none[4] = {}, one[] = {-1.0f, -1.0f, -1.0f, -1.0f};
+  float e[4], a[4];
+  softplus_row(edge, none, 4, e);
+  decay_row(e, one, 4, a);
+  EXPECT_EQ(e[0], 0.0f);
+  EXPECT_EQ(e[1], kInf);
+  EXPECT_TRUE(std::isnan(e[2]) && std::isnan(a[2]));
+  EXPECT_EQ(e[3], 0.0f);
+  EXPECT_EQ(a[0], 1.0f);
+  EXPECT_EQ(a[1], 0.0f);
 }
 
 TEST_P(OpsTest, SoftmaxAndSums) {
