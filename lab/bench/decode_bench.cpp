@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "lab/bench/machine_probe.h"
-#include "model/delta_memory.h"
 #include "model/forward_timer.h"
+#include "model/recurrent_memory.h"
 
 namespace augur {
 
@@ -78,8 +78,8 @@ DecodeBenchResult run_decode_bench(Model& model, const DecodeBenchOptions& optio
                     kv_slot_bytes(model.kv_type(), config.head_dim);
   result.read_gb_per_s = median(bandwidth);
   for (int i = 0; i < config.layers; ++i) {
-    if (const DeltaSpec& delta = config.layer(i).delta; delta.key_heads > 0)
-      result.state_bytes += DeltaMemory(delta).state_floats() * static_cast<std::int64_t>(sizeof(float));
+    if (const RecurrentSpec& recurrent = config.layer(i).recurrent; recurrent.key_heads > 0)
+      result.state_bytes += RecurrentMemory(delta).state_floats() * static_cast<std::int64_t>(sizeof(float));
   }
   result.memory_limit_ms = static_cast<double>(result.weight_bytes + result.kv_bytes + result.state_bytes) /
                            result.read_gb_per_s * 1e-6;

@@ -22,7 +22,7 @@
 #include "files/gguf/gguf.h"
 #include "kernels/attention.h"
 #include "model/config.h"
-#include "model/delta_memory.h"
+#include "model/recurrent_memory.h"
 #include "model/weights.h"
 
 namespace augur::cli {
@@ -117,7 +117,7 @@ ordered_json describe_memory(const Checkpoint& checkpoint) {
   for (int i = 0; i < config.layers; ++i) {
     const LayerSpec& layer = config.layer(i);
     if (layer.conv.taps > 0) floats += kept(layer.conv.taps) * config.hidden;
-    if (layer.delta.key_heads > 0) floats += DeltaMemory(layer.delta).state_floats();
+    if (layer.recurs()) floats += RecurrentMemory(layer.recurrent).state_floats();
   }
   const std::int64_t state = floats * static_cast<std::int64_t>(sizeof(float));
   ordered_json q8_0;

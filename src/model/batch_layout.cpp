@@ -59,8 +59,8 @@ void BatchLayout::build(const TokenBatch& batch, const ModelConfig& config, DTyp
   check_rows(batch, config, context);
   heads_ = config.heads;
   attending_ = config.first_attention();
-  states_ = config.delta().key_heads > 0;
-  reach_ = std::max({0, config.conv().taps - 1, config.delta().taps - 1});
+  states_ = config.recurrent().key_heads > 0;
+  reach_ = std::max({0, config.conv().taps - 1, config.recurrent().taps - 1});
   aside_ = 0;
   steps_.clear();
   place_rows_.clear();

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "model/delta_layout.h"
 #include "model/gguf_metadata.h"
 #include "model/prefill.h"
+#include "model/recurrent_layout.h"
 
 namespace augur {
 namespace {
@@ -22,14 +22,14 @@ constexpr std::int64_t kTokens = 512;
 /// The matrices that read the same rows, as GGUF calls them.
 std::vector<std::string> matrices_of(const ProductInput& input, const LayerSpec& layer) {
   const char* of = input.expert >= 0 ? "_exps" : layer.experts.count > 0 ? "_shexp" : "";
-  const bool delta = layer.delta.key_heads > 0;
+  const bool recurrent = layer.recurs();
   switch (input.product) {
     case ProductInput::Qkv:
-      if (delta) return {"attn_qkv", "attn_gate"};
+      if (recurrent) return {"attn_qkv", "attn_gate"};
       if (!layer.attends()) return {"shortconv.in_proj"};
       return {"attn_q", "attn_k", "attn_v"};
     case ProductInput::Output:
-      return {delta ? "ssm_out" : layer.attends() ? "attn_output" : "shortconv.out_proj"};
+      return {recurrent ? "ssm_out" : layer.attends() ? "attn_output" : "shortconv.out_proj"};
     case ProductInput::GateUp:
       return {fmt::format("ffn_gate{}", of), fmt::format("ffn_up{}", of)};
     case ProductInput::Down:
@@ -79,9 +79,9 @@ class Sums : public InputObserver {
  private:
   /// What a delta rule's last product reads.
   std::vector<float> in_files_order(std::vector<float> columns) const {
-    const DeltaSpec delta = config_.delta();
+    const RecurrentSpec recurrent = config_.recurrent();
     return in_order(std::move(columns),
-                    gguf_value_order(gguf_architecture_of(config_), delta, 0, delta.value_dim));
+                    gguf_value_order(gguf_architecture_of(config_), recurrent, 0, recurrent.value_dim));
   }
 
   struct Columns {

@@ -178,10 +178,10 @@ ShortConvSpec ModelConfig::conv() const {
   return it == kinds.end() ? ShortConvSpec{} : it->conv;
 }
 
-DeltaSpec ModelConfig::delta() const {
-  const auto it = std::find_if(kinds.begin(), kinds.end(),
-                               [](const LayerSpec& kind) { return kind.delta.key_heads > 0; });
-  return it == kinds.end() ? DeltaSpec{} : it->delta;
+RecurrentSpec ModelConfig::recurrent() const {
+  const auto it =
+      std::find_if(kinds.begin(), kinds.end(), [](const LayerSpec& kind) { return kind.recurs(); });
+  return it == kinds.end() ? RecurrentSpec{} : it->recurrent;
 }
 
 int ModelConfig::first_attention() const {

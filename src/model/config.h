@@ -42,7 +42,7 @@ struct ModelConfig {
   ExpertSpec experts() const;
   /// Likewise.
   ShortConvSpec conv() const;
-  DeltaSpec delta() const;
+  RecurrentSpec recurrent() const;
   /// The first layer with attention, of which there is one at least; how many there are.
   int first_attention() const;
   int attention_layers() const;

@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "kernels/attention.h"
-#include "model/delta_pass.h"
 #include "model/forward_pass.h"
 #include "model/layer_stack.h"
+#include "model/recurrent_pass.h"
 
 namespace augur {
 
@@ -102,8 +102,8 @@ void CpuStack::forward(const BatchLayout& layout, const TokenBatch& batch, const
   ensure_rotations(layout.max_position() + 1);
   std::size_t scratch = attention_scratch_bytes(layout.max_slots(), config_.heads / config_.kv_heads,
                                                 config_.head_dim, kv_type_);
-  if (workspace_.delta.key_heads > 0)
-    scratch = std::max(scratch, DeltaPass::scratch_bytes(workspace_.delta, layout.aside()));
+  if (workspace_.recurrent.key_heads > 0)
+    scratch = std::max(scratch, RecurrentPass::scratch_bytes(workspace_.recurrent, layout.aside()));
   workspace_.ensure_forward(batch.rows(), input_forms_, scratch);
   workspace_.woken_experts = 0;
   const ForwardPass whole = pass(layout, batch, options, embedding);

@@ -46,12 +46,12 @@ struct TensorNames {
   std::string_view delta_a = "linear_attn.in_proj_a";
   std::string_view delta_qkvz = "linear_attn.in_proj_qkvz";  ///< all these in two, by key head
   std::string_view delta_ba = "linear_attn.in_proj_ba";
-  std::string_view delta_taps = "linear_attn.conv1d";  ///< [channels, 1, taps]
-  std::string_view delta_log = "linear_attn.A_log";    ///< no suffix, and so below
-  std::string_view delta_decay = "linear_attn.A";      ///< -exp of it, which GGUF files have
-  std::string_view delta_bias = "linear_attn.dt_bias";
-  std::string_view delta_norm = "linear_attn.norm.weight";
-  std::string_view delta_out = "linear_attn.out_proj";
+  std::string_view recurrent_taps = "linear_attn.conv1d";  ///< [channels, 1, taps]
+  std::string_view recurrent_log = "linear_attn.A_log";    ///< no suffix, and so below
+  std::string_view recurrent_decay = "linear_attn.A";      ///< -exp of it, which GGUF files have
+  std::string_view recurrent_bias = "linear_attn.dt_bias";
+  std::string_view recurrent_norm = "linear_attn.norm.weight";
+  std::string_view recurrent_out = "linear_attn.out_proj";
   std::string_view drafting = "mtp.";  ///< of layers behind the last, which only draft
 };
 

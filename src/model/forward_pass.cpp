@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "model/config_bounds.h"
-#include "model/delta_pass.h"
+#include "model/recurrent_pass.h"
 
 namespace augur {
 
@@ -78,10 +78,11 @@ class ForwardPass::Timer {
 //       (convolve)                                                    thread; attention_results
 //     or, in place of these
 //       norm                 rows   residual                          router_inputs, with the q, k, v product
-//       (DeltaPass) convolve heads  qkv, caches                       delta_rows, records and states
-//         gates' product     cols   router_inputs                     delta_gates
-//         recur              heads  delta_rows, delta_gates, qkv,     records and states; attention_results
-//                                   caches
+//       RecurrentPass::
+//         convolve           heads  qkv, caches                       recurrent_rows, records and states
+//         with the gates     cols   router_inputs                     recurrent_gates
+//         recur              heads  recurrent_rows, recurrent_gates,  records and states; attention_results
+//                                   qkv, caches
 //   (output_input)           rows*  attention_results                 output_inputs
 //   output product           cols   attention_results, output_inputs  residual or block_results
 //   (norm, scale, addition)  rows   block_results                     residual
@@ -216,7 +217,7 @@ const void* ForwardPass::output_input(Team& team, int index) const {
 void ForwardPass::mix(Team& team, int index, Timer& timer) const {
   const int rows = layout_.rows();
   const LayerSpec& spec = config_.layer(index);
-  if (spec.delta.key_heads > 0) return mix_delta(team, index, timer);
+  if (spec.recurs()) return mix_recurrent(team, index, timer);
   if (spec.conv.taps > 0) {
     convolve(team.split(config_.hidden, PackedMatrix::kPanel), index);
     return timer.publish(team, ForwardProfile::Attention, ws_.attention_results, layout_ /* its caches */);
@@ -245,23 +246,24 @@ void ForwardPass::gate_heads(Range rows, int index) const {
   }
 }
 
-void ForwardPass::mix_delta(Team& team, int index, Timer& timer) const {
+void ForwardPass::mix_recurrent(Team& team, int index, Timer& timer) const {
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
-  const DeltaPass pass({.spec = config_.layer(index).delta,
-                        .weights = layer,
-                        .layout = layout_,
-                        .workspace = ws_,
-                        .layer = index,
-                        .norm_eps = config_.norm_eps});
+  const RecurrentPass pass({.spec = config_.layer(index).recurrent,
+                            .weights = layer,
+                            .layout = layout_,
+                            .workspace = ws_,
+                            .layer = index,
+                            .norm_eps = config_.norm_eps});
   pass.convolve(team);
-  kernels_.gemm({.weight = &layer.delta_gates,
+  kernels_.gemm({.weight = &layer.recurrent_gates,
                  .x = ws_.router_inputs.row(InputForm::F32, 0),
                  .x_stride = ws_.router_inputs.stride(),
                  .rows = layout_.rows(),
-                 .y = ws_.delta_gates.floats(0),
-                 .y_stride = ws_.delta_gates.stride()},
-                team.split(layer.delta_gates.panels()));
-  timer.publish(team, ForwardProfile::Rope, ws_.delta_rows, ws_.delta_gates, layout_ /* its caches */);
+                 .y = ws_.recurrent_gates.floats(0),
+                 .y_stride = ws_.recurrent_gates.stride()},
+                team.split(layer.recurrent_gates.panels()));
+  timer.publish(team, ForwardProfile::Rope, ws_.recurrent_rows, ws_.recurrent_gates,
+                layout_ /* its caches */);
   pass.recur(team, layer.o.input_form() == InputForm::BF16 ? InputForm::BF16 : InputForm::F32);
   timer.publish(team, ForwardProfile::Attention, ws_.attention_results, layout_ /* its caches */);
 }
@@ -295,7 +297,7 @@ void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
   const int rows = layout_.rows();
   const bool given = index == options_.first_layer && options_.attention_input != nullptr;
   const void* x = attention_input(team, index);
-  if (config_.layer(index).delta.key_heads > 0) {
+  if (config_.layer(index).recurs()) {
     const Range mine = team.split(rows);
     for (std::int64_t r = mine.begin; r < mine.end; ++r) {
       prepare_row(ws_.residual.floats(r), data_of(layer.attention_norm), config_.norm_eps, config_.hidden,

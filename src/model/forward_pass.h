@@ -81,7 +81,7 @@ class ForwardPass {
   /// What attention, or what stands in its place, makes of the first product: attention_results.
   void mix(Team& team, int index, Timer& timer) const;
   void convolve(Range columns, int index) const;
-  void mix_delta(Team& team, int index, Timer& timer) const;
+  void mix_recurrent(Team& team, int index, Timer& timer) const;
   void gate_heads(Range rows, int index) const;
   void attention_block(Team& team, int index, Timer& timer) const;
   void mlp_block(Team& team, int index, Timer& timer) const;

@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "files/gguf/model.h"
 #include "files/gguf/split.h"
-#include "model/delta_layout.h"
 #include "model/families.h"
 #include "model/gguf_metadata.h"
+#include "model/recurrent_layout.h"
 
 namespace augur {
 
@@ -164,7 +164,8 @@ void lay_out_folder(const Checkpoint& checkpoint, DType type, GgufLayout& layout
         (config.tied_embeddings && name == "lm_head.weight")) {
       continue;  // tables that old exporters stored, and the copy of a tied embedding
     }
-    if (std::vector<GgufItem> made; lay_out_delta(config, architecture, checkpoint.weights(), tensor, made)) {
+    if (std::vector<GgufItem> made;
+        lay_out_recurrent(config, architecture, checkpoint.weights(), tensor, made)) {
       for (GgufItem& item : made) {
         if (!item.tensors.empty()) item.type = written_type(tensor, type, item.name);
         layout.items.push_back(std::move(item));

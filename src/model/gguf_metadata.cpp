@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "files/gguf/model.h"
 #include "model/config_bounds.h"
-#include "model/delta_layout.h"
 #include "model/families.h"
+#include "model/recurrent_layout.h"
 #include "text/tokenizer/to_gguf.h"
 
 namespace augur {
@@ -199,25 +199,27 @@ void add_delta_rules(const std::string& prefix, const Checkpoint& checkpoint, co
   const auto refuse = [&](const char* key, const char* what) {
     throw Error("{}: {}: GGUF files of {} cannot say {}", file, key, architecture.name, what);
   };
-  const DeltaSpec delta = config.delta();
+  const RecurrentSpec recurrent = config.recurrent();
   if (!config.layer(config.first_attention()).gated) refuse("attn_output_gate", "that there is none");
-  if (delta.key_heads == 0) refuse("layer_types", "that all layers have attention");
-  if (delta.key_dim != delta.value_dim) refuse("linear_value_head_dim", "that it is not that of keys");
-  if (delta.interleaved && !architecture.delta_interleaved) refuse("linear_value_heads_interleaved", "this");
+  if (recurrent.key_heads == 0) refuse("layer_types", "that all layers have attention");
+  if (recurrent.key_dim != recurrent.value_dim)
+    refuse("linear_value_head_dim", "that it is not that of keys");
+  if (recurrent.interleaved && !architecture.delta_interleaved)
+    refuse("linear_value_heads_interleaved", "this");
   const auto size = [&](const char* key, std::int64_t value) {
     out.set_u32(prefix + key, static_cast<std::uint32_t>(value));
   };
-  size("ssm.conv_kernel", delta.taps);
-  size("ssm.state_size", delta.key_dim);
-  size("ssm.group_count", delta.key_heads);
-  size("ssm.time_step_rank", delta.value_heads);
-  size("ssm.inner_size", delta.values());
-  std::vector<bool> recurrent;
-  for (int i = 0; i < config.layers; ++i) recurrent.push_back(!config.layer(i).attends());
-  recurrent.resize(recurrent.size() + static_cast<std::size_t>(drafting));
-  out.set(prefix + "attention.recurrent_layers", recurrent);
-  const auto full = std::find(recurrent.begin(), recurrent.end(), false);
-  size("full_attention_interval", full - recurrent.begin() + 1);  // which older readers go by
+  size("ssm.conv_kernel", recurrent.taps);
+  size("ssm.state_size", recurrent.key_dim);
+  size("ssm.group_count", recurrent.key_heads);
+  size("ssm.time_step_rank", recurrent.value_heads);
+  size("ssm.inner_size", recurrent.values());
+  std::vector<bool> recurs;
+  for (int i = 0; i < config.layers; ++i) recurs.push_back(!config.layer(i).attends());
+  recurs.resize(recurs.size() + static_cast<std::size_t>(drafting));
+  out.set(prefix + "attention.recurrent_layers", recurs);
+  const auto full = std::find(recurs.begin(), recurs.end(), false);
+  size("full_attention_interval", full - recurs.begin() + 1);  // which older readers go by
   if (drafting > 0) size("nextn_predict_layers", drafting);
   if (!architecture.delta_interleaved) return;
   const std::vector<std::int32_t> sections = rotary_sections(checkpoint.config());

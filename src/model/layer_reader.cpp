@@ -31,7 +31,7 @@ LayerReader::LayerReader(const JsonFields& fields, const Family& family, const M
   read_activation();
   read_scores();
   read_convolutions();
-  read_delta_rules();
+  read_recurrent_layers();
   read_windows();
   read_rotations(max_positions);
   read_experts();
@@ -41,9 +41,9 @@ LayerSpec LayerReader::layer(int index) const {
   const auto i = static_cast<std::size_t>(index);
   LayerSpec layer = common_;
   if (has_experts_[i]) layer.experts = experts_;
-  if (convolves_[i] || has_delta_[i]) {
+  if (convolves_[i] || recurs_[i]) {
     if (convolves_[i]) layer.conv = conv_;
-    if (has_delta_[i]) layer.delta = delta_;
+    if (recurs_[i]) layer.recurrent = recurrent_;
     layer.gated = false;
     layer.qk_norm = QkNorm::None;
     layer.rope = {.none = true};
@@ -249,28 +249,28 @@ void LayerReader::require_attention(const char* key, const std::vector<bool>& wi
     fields_.fail(key, "expected a layer with attention");
 }
 
-void LayerReader::read_delta_rules() {
+void LayerReader::read_recurrent_layers() {
   const auto layers = static_cast<std::size_t>(shapes_.layers);
-  has_delta_.assign(layers, false);
+  recurs_.assign(layers, false);
   if (!family_.delta) return;
   const auto size = [&](const char* key, std::int64_t max, int fallback, std::int64_t min = 1) {
     return static_cast<int>(fields_.find_int(key, max, min).value_or(fallback));
   };
-  delta_.key_heads = size("linear_num_key_heads", kMaxHeads, 16);
-  delta_.value_heads = size("linear_num_value_heads", kMaxHeads, 32);
-  delta_.key_dim = size("linear_key_head_dim", kMaxHeadDim, 128);
-  delta_.value_dim = size("linear_value_head_dim", kMaxHeadDim, 128);
-  delta_.taps = size("linear_conv_kernel_dim", kMaxTaps, 4, 2);
-  delta_.interleaved = fields_.flag("linear_value_heads_interleaved");
-  if (delta_.value_heads % delta_.key_heads != 0) {
+  recurrent_.key_heads = size("linear_num_key_heads", kMaxHeads, 16);
+  recurrent_.value_heads = size("linear_num_value_heads", kMaxHeads, 32);
+  recurrent_.key_dim = size("linear_key_head_dim", kMaxHeadDim, 128);
+  recurrent_.value_dim = size("linear_value_head_dim", kMaxHeadDim, 128);
+  recurrent_.taps = size("linear_conv_kernel_dim", kMaxTaps, 4, 2);
+  recurrent_.interleaved = fields_.flag("linear_value_heads_interleaved");
+  if (recurrent_.value_heads % recurrent_.key_heads != 0) {
     fields_.fail("linear_num_value_heads", fmt::format("{} is no multiple of linear_num_key_heads {}",
-                                                       delta_.value_heads, delta_.key_heads));
+                                                       recurrent_.value_heads, recurrent_.key_heads));
   }
-  if (std::max(delta_.keys(), delta_.values()) > kMaxHidden) {
+  if (std::max(recurrent_.keys(), recurrent_.values()) > kMaxHidden) {
     fields_.fail(
         "linear_num_value_heads",
-        fmt::format("{} heads of {}, {} of keys of {}: expected at most {} numbers", delta_.value_heads,
-                    delta_.value_dim, delta_.key_heads, delta_.key_dim, kMaxHidden));
+        fmt::format("{} heads of {}, {} of keys of {}: expected at most {} numbers", recurrent_.value_heads,
+                    recurrent_.value_dim, recurrent_.key_heads, recurrent_.key_dim, kMaxHidden));
   }
   common_.gated = fields_.flag("attn_output_gate", true);
   if (fields_.flag("attention_bias")) fields_.fail("attention_bias", "is not supported for this model_type");
@@ -280,13 +280,13 @@ void LayerReader::read_delta_rules() {
   const char* key = "layer_types";
   if (const nlohmann::json* types = fields_.find(key)) {  // whose kinds read_windows() checks
     for (std::size_t i = 0; types->is_array() && i < std::min(layers, types->size()); ++i)
-      has_delta_[i] = (*types)[i] == "linear_attention";
+      recurs_[i] = (*types)[i] == "linear_attention";
   } else {
     key = "full_attention_interval";
     const auto every = static_cast<std::size_t>(size(key, kMaxLayers, 4));
-    for (std::size_t i = 0; i < layers; ++i) has_delta_[i] = (i + 1) % every != 0;
+    for (std::size_t i = 0; i < layers; ++i) recurs_[i] = (i + 1) % every != 0;
   }
-  require_attention(key, has_delta_);
+  require_attention(key, recurs_);
 }
 
 void LayerReader::read_thetas() {

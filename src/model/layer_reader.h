@@ -34,7 +34,7 @@ class LayerReader {
   void check_rotating_layers() const;
   void read_experts();
   void read_convolutions();
-  void read_delta_rules();
+  void read_recurrent_layers();
   void require_attention(const char* key, const std::vector<bool>& without) const;
   void clear_listed(const char* key, const nlohmann::json& list, std::vector<bool>& flags) const;
 
@@ -51,8 +51,8 @@ class LayerReader {
   ExpertSpec experts_;
   std::vector<bool> convolves_;  ///< [layers]
   ShortConvSpec conv_;
-  std::vector<bool> has_delta_;  ///< [layers]
-  DeltaSpec delta_;
+  std::vector<bool> recurs_;  ///< [layers]
+  RecurrentSpec recurrent_;
 };
 
 }  // namespace augur

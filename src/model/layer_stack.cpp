@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "model/delta_memory.h"
+#include "model/recurrent_memory.h"
 
 namespace augur {
 
@@ -61,18 +61,18 @@ KvCache LayerStack::make_cache(std::int64_t capacity) const {
                        .type = kv_type_};
   for (int i = 0; i < config_.layers; ++i) {
     const LayerSpec& layer = config_.layer(i);
-    const bool delta = layer.delta.key_heads > 0;
+    const bool recurrent = layer.recurs();
     shape.windowed.push_back(layer.sight() > 0 ? 1 : 0);
     shape.window = std::max(shape.window, layer.sight());
     shape.row_floats.push_back(layer.conv.taps > 0 ? config_.hidden : 0);
-    shape.state_floats.push_back(delta ? static_cast<std::int32_t>(DeltaMemory(layer.delta).state_floats())
-                                       : 0);
-    shape.record_floats.push_back(delta ? static_cast<std::int32_t>(DeltaMemory(layer.delta).record_floats())
-                                        : 0);
+    shape.state_floats.push_back(
+        recurrent ? static_cast<std::int32_t>(RecurrentMemory(layer.recurrent).state_floats()) : 0);
+    shape.record_floats.push_back(
+        recurrent ? static_cast<std::int32_t>(RecurrentMemory(layer.recurrent).record_floats()) : 0);
   }
   if (shape.window == 0) shape.windowed.clear();
   if (config_.conv().taps == 0) shape.row_floats.clear();
-  if (config_.delta().key_heads == 0) {
+  if (config_.recurrent().key_heads == 0) {
     shape.state_floats.clear();
     shape.record_floats.clear();
   }

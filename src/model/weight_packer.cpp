@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "base/error.h"
-#include "model/delta_pieces.h"
+#include "model/recurrent_pieces.h"
 
 namespace augur {
 
@@ -169,7 +169,7 @@ void WeightPacker::decay(std::vector<float>& target, const std::string& logarith
   vector(target, made ? name : logarithm, n);
   for (float& value : target) {
     const float stored = value;
-    if (!made) value = delta_decay(stored);
+    if (!made) value = recurrent_decay(stored);
     if (value <= 0 && std::isfinite(value)) continue;
     throw Error("tensor {}: expected {}, found {}", made ? name : logarithm,
                 made ? "numbers up to 0" : "numbers whose exponential is one", stored);
@@ -363,23 +363,24 @@ void pack_convolution(WeightPacker& packer, const ModelConfig& config, const Lay
   packer.vector(layer.taps_bias, at(names.conv_taps, ".bias"), hidden);
 }
 
-void pack_delta(WeightPacker& packer, const ModelConfig& config, const LayerSpec& spec,
-                const std::string& prefix, LayerWeights& layer) {
+void pack_recurrent(WeightPacker& packer, const ModelConfig& config, const LayerSpec& spec,
+                    const std::string& prefix, LayerWeights& layer) {
   const Family& family = *find_family(config.family);
   const TensorNames& names = family.names;
-  const DeltaSpec& delta = spec.delta;
+  const RecurrentSpec& recurrent = spec.recurrent;
   const auto at = [&](std::string_view name, std::string_view suffix = "") {
     return fmt::format("{}{}{}", prefix, name, suffix);
   };
-  const DeltaPieces pieces = delta_pieces(family, delta, prefix, packer.source());
+  const RecurrentPieces pieces = recurrent_pieces(family, recurrent, prefix, packer.source());
   packer.fused(layer.qkv, pieces.qkvz, config.hidden);
-  packer.exact(layer.delta_gates, std::array{pieces.b, pieces.a}, config.hidden);
-  packer.matrix(layer.o, at(names.delta_out, ".weight"), config.hidden, delta.values());
-  packer.reserve(layer.o, config.hidden, delta.values());
-  packer.taps(layer.taps, at(names.delta_taps, ".weight"), delta.channels(), delta.taps);
-  packer.decay(layer.delta_decay, at(names.delta_log), at(names.delta_decay), delta.value_heads);
-  packer.vector(layer.delta_bias, at(names.delta_bias), delta.value_heads);
-  packer.vector(layer.delta_norm, at(names.delta_norm), delta.value_dim);
+  packer.exact(layer.recurrent_gates, std::array{pieces.b, pieces.a}, config.hidden);
+  packer.matrix(layer.o, at(names.recurrent_out, ".weight"), config.hidden, recurrent.values());
+  packer.reserve(layer.o, config.hidden, recurrent.values());
+  packer.taps(layer.taps, at(names.recurrent_taps, ".weight"), recurrent.channels(), recurrent.taps);
+  packer.decay(layer.recurrent_decay, at(names.recurrent_log), at(names.recurrent_decay),
+               recurrent.value_heads);
+  packer.vector(layer.recurrent_bias, at(names.recurrent_bias), recurrent.value_heads);
+  packer.vector(layer.recurrent_norm, at(names.recurrent_norm), recurrent.value_dim);
 }
 
 }  // namespace
@@ -407,8 +408,8 @@ void pack_layer(WeightPacker& packer, const ModelConfig& config, int index, cons
   }
   if (spec.attends()) {
     pack_attention(packer, config, spec, prefix, layer, inputs);
-  } else if (spec.delta.key_heads > 0) {
-    pack_delta(packer, config, spec, prefix, layer);
+  } else if (spec.recurs()) {
+    pack_recurrent(packer, config, spec, prefix, layer);
   } else {
     pack_convolution(packer, config, spec, prefix, layer);
   }

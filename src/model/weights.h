@@ -39,8 +39,8 @@ struct LayerWeights {
   // Of a delta rule: what gives b and a, in float32 [2 * value_heads rounded up to 16, hidden], the a of
   // value head 0 first of the second half; -exp(A_log) and dt_bias [value_heads]; the weights of its norm
   // [value_dim].
-  PackedMatrix delta_gates;
-  std::vector<float> delta_decay, delta_bias, delta_norm;
+  PackedMatrix recurrent_gates;
+  std::vector<float> recurrent_decay, recurrent_bias, recurrent_norm;
   /// Panels of 16 rows, alternately of gate and of up: whoever computes a pair of panels can apply the
   /// activation to it. Gate and up are padded to whole panels.
   PackedMatrix gate_up;
@@ -60,7 +60,7 @@ struct LayerWeights {
 template <class Layer, class Visit>
 void for_each_matrix(Layer& layer, const LayerSpec& spec, const Visit& visit) {
   for (auto& matrix : layer.qkv.matrices) visit(matrix, 1.0);
-  if (layer.delta_gates.k() > 0) visit(layer.delta_gates, 1.0);
+  if (layer.recurrent_gates.k() > 0) visit(layer.recurrent_gates, 1.0);
   visit(layer.o, 1.0);
   if (layer.experts.empty()) {
     visit(layer.gate_up, 1.0);

@@ -23,10 +23,10 @@ std::int64_t mixed_width(const ModelConfig& config) {
   const std::int64_t heads = std::int64_t{config.heads + 2 * config.kv_heads} * config.head_dim;
   std::int64_t most = 0;
   for (const LayerSpec& kind : config.kinds) {
-    most = std::max(most, kind.conv.taps > 0         ? std::int64_t{3} * config.hidden
-                          : kind.delta.key_heads > 0 ? kind.delta.channels() + kind.delta.values()
-                          : kind.gated               ? heads + std::int64_t{config.heads} * config.head_dim
-                                                     : heads);
+    most = std::max(most, kind.conv.taps > 0 ? std::int64_t{3} * config.hidden
+                          : kind.recurs()    ? kind.recurrent.channels() + kind.recurrent.values()
+                          : kind.gated       ? heads + std::int64_t{config.heads} * config.head_dim
+                                             : heads);
   }
   return most;
 }
@@ -34,7 +34,8 @@ std::int64_t mixed_width(const ModelConfig& config) {
 /// Of what its output product reads.
 std::int64_t output_width(const ModelConfig& config) {
   const std::int64_t heads = std::int64_t{config.heads} * config.head_dim;
-  return std::max({heads, config.conv().taps > 0 ? std::int64_t{config.hidden} : 0, config.delta().values()});
+  return std::max(
+      {heads, config.conv().taps > 0 ? std::int64_t{config.hidden} : 0, config.recurrent().values()});
 }
 }  // namespace
 
@@ -42,7 +43,7 @@ Workspace::Workspace(const ModelConfig& config, int thread_count, std::int64_t g
     : threads(thread_count),
       own_rows(std::max<std::int64_t>(1, kOwnElements / config.hidden)),
       experts(config.experts()),
-      delta(config.delta()),
+      recurrent(config.recurrent()),
       any_gated(
           std::any_of(config.kinds.begin(), config.kinds.end(), [](const LayerSpec& k) { return k.gated; })),
       any_block_results(std::any_of(config.kinds.begin(), config.kinds.end(), has_block_results)),
@@ -51,8 +52,8 @@ Workspace::Workspace(const ModelConfig& config, int thread_count, std::int64_t g
       block_inputs(config.hidden),
       given_inputs(given_width),
       qkv(InputForm::F32, mixed_width(config), kResultGrain),
-      delta_rows(InputForm::F32, delta.channels(), kResultGrain),
-      delta_gates(InputForm::F32, 2 * round_up(delta.value_heads), kResultGrain),
+      recurrent_rows(InputForm::F32, recurrent.channels(), kResultGrain),
+      recurrent_gates(InputForm::F32, 2 * round_up(recurrent.value_heads), kResultGrain),
       attention_results(output_width(config)),
       output_inputs(output_width(config)),
       gate_up(InputForm::F32, pair_width(intermediate_width(config)), kResultGrain),
@@ -90,9 +91,9 @@ void Workspace::ensure_forward(std::int64_t rows, std::span<const InputForm> for
     down_inputs.ensure(form, rows);
   }
   if (any_gated) attention_results.ensure(InputForm::F32, rows);
-  if (delta.key_heads > 0) {
-    delta_rows.ensure(rows);
-    delta_gates.ensure(rows);
+  if (recurrent.key_heads > 0) {
+    recurrent_rows.ensure(rows);
+    recurrent_gates.ensure(rows);
     router_inputs.ensure(InputForm::F32, rows);
   }
   if (experts.count > 0) {

@@ -104,19 +104,21 @@ struct Workspace {
 
   int threads;
   std::int64_t own_rows;
-  ExpertSpec experts;      ///< of the layers that have some
-  DeltaSpec delta;         ///< likewise
-  bool any_gated;          ///< some layer's attention has a gate
-  bool any_block_results;  ///< some layer has_block_results()
-  RowBuffer residual;      ///< [rows, hidden] float32
+  ExpertSpec experts;       ///< of the layers that have some
+  RecurrentSpec recurrent;  ///< likewise
+  bool any_gated;           ///< some layer's attention has a gate
+  bool any_block_results;   ///< some layer has_block_results()
+  RowBuffer residual;       ///< [rows, hidden] float32
   RowBuffer
       block_results;  ///< [rows, hidden] float32: what a block adds, where that is normed or scaled first
   PreparedRows block_inputs;  ///< [rows, hidden] what a block's first product reads
   InputRows given_inputs;     ///< [rows, given width] the same, given to the first layer's attention
   RowBuffer qkv;  ///< [rows, (heads + 2 * kv_heads) * head_dim] float32: queries, keys, values; of a layer
                   ///< with a short convolution [rows, 3 * hidden]: b, c, x
-  RowBuffer delta_rows;   ///< [rows, channels] float32 of a delta rule: q, k, v, and then what its heads give
-  RowBuffer delta_gates;  ///< [rows, 2 * value heads rounded up to 16] float32: b and a, then beta and alpha
+  RowBuffer
+      recurrent_rows;  ///< [rows, channels] float32 of a delta rule: q, k, v, and then what its heads give
+  RowBuffer
+      recurrent_gates;  ///< [rows, 2 * value heads rounded up to 16] float32: b and a, then beta and alpha
   InputRows attention_results;  ///< [rows, heads * head_dim], or of such a layer [rows, hidden]
   PreparedRows output_inputs;   ///< [rows, heads * head_dim] attention's results, quantised
   RowBuffer gate_up;            ///< [rows, pairs of 16 gate and 16 up] float32

@@ -6,8 +6,8 @@
 
 #include "base/circular.h"
 #include "base/elementary.h"
-#include "kernels/delta_rule.h"
 #include "kernels/ops.h"
+#include "kernels/recurrence.h"
 #include "law_vectors.h"
 #include "sampling/gumbel.h"
 

@@ -56,7 +56,7 @@ class LosslessStates : public testing::TestWithParam<StateModel> {
   LosslessStates() {
     const nlohmann::json json = nlohmann::json::parse(GetParam().config);
     const ModelConfig config = ModelConfig::from_json(json, GetParam().name);
-    drafts_itself_ = config.delta().key_heads > 0;
+    drafts_itself_ = config.recurrent().key_heads > 0;
     testing_support::write_random_folder(
         folder_.path(), json,
         drafts_itself_ ? testing_support::own_layer(config) : std::vector<SafetensorsWriter::Entry>());

@@ -6,12 +6,12 @@
 #include <new>
 
 #include "base/error.h"
-#include "kernels/delta_rule.h"
 #include "kernels/ops.h"
-#include "model/delta_memory.h"
+#include "kernels/recurrence.h"
 #include "model/expert_rows.h"
 #include "model/kv_cache.h"
 #include "model/layer_spec.h"
+#include "model/recurrent_memory.h"
 
 namespace augur::testing_support {
 
@@ -270,7 +270,7 @@ SlowRows SlowStack::convolve(const Pass& pass, int index, const SlowRows& bcx) {
 
 namespace {
 
-/// One value head's S, [key][value], and its steps as DeltaSpec has them.
+/// One value head's S, [key][value], and its steps as RecurrentSpec has them.
 struct SlowState {
   std::int64_t keys, values;
   std::vector<float> s = std::vector<float>(static_cast<std::size_t>(keys * values));
@@ -294,13 +294,13 @@ struct SlowState {
 
 }  // namespace
 
-SlowRows SlowStack::run_delta(const Pass& pass, int index, const SlowRows& x, const SlowRows& qkvz) {
+SlowRows SlowStack::run_recurrent(const Pass& pass, int index, const SlowRows& x, const SlowRows& qkvz) {
   const LayerWeights& weights = layer(index);
-  const DeltaSpec& spec = config_.layer(index).delta;
-  const DeltaMemory memory(spec);
+  const RecurrentSpec& spec = config_.layer(index).recurrent;
+  const RecurrentMemory memory(spec);
   const std::int64_t channels = spec.channels();
   const std::int64_t reach = spec.taps - 1;
-  const SlowRows gates = multiply(weights.delta_gates, x, {});
+  const SlowRows gates = multiply(weights.recurrent_gates, x, {});
   SlowRows out(x.count, spec.values());
   for (const BatchLayout::Sequence& sequence : pass.layout.sequences()) {
     const LayerState state = device_.far_memory().follow(sequence.cache->state(index));
@@ -373,16 +373,16 @@ SlowRows SlowStack::run_delta(const Pass& pass, int index, const SlowRows& x, co
         const float* const v = mine(row) + 2 * spec.keys() + h * spec.value_dim;
         float beta = 0, alpha = 0;
         sigmoid_row(gates.row(row) + h, 1, &beta);
-        softplus_row(gates.row(row) + gates.width / 2 + h, &weights.delta_bias[static_cast<std::size_t>(h)],
-                     1, &alpha);
-        decay_row(&alpha, &weights.delta_decay[static_cast<std::size_t>(h)], 1, &alpha);
+        softplus_row(gates.row(row) + gates.width / 2 + h,
+                     &weights.recurrent_bias[static_cast<std::size_t>(h)], 1, &alpha);
+        decay_row(&alpha, &weights.recurrent_decay[static_cast<std::size_t>(h)], 1, &alpha);
         s.decay(alpha);
         std::vector<float> d;
         for (std::int64_t j = 0; j < spec.value_dim; ++j) d.push_back((v[j] - s.read(k, j)) * beta);
         s.add(k, d.data());
         float* const o = out.row(row) + h * spec.value_dim;
         for (std::int64_t j = 0; j < spec.value_dim; ++j) o[j] = s.read(q, j);
-        rms_norm(o, weights.delta_norm.data(), config_.norm_eps, spec.value_dim, InputForm::F32, o);
+        rms_norm(o, weights.recurrent_norm.data(), config_.norm_eps, spec.value_dim, InputForm::F32, o);
         silu_mul(qkvz.row(row) + channels + h * spec.value_dim, o, spec.value_dim, InputForm::F32, o);
         if (pass.layout.slot(row) < sequence.first_record) return;
         float* const record = records.row(pass.layout.slot(row));
@@ -426,8 +426,8 @@ void SlowStack::attention_block(const Pass& pass, int index) {
       for (std::int64_t r = 0; r < mixed.count; ++r)
         sigmoid_mul(qkv.row(r) + gates, mixed.row(r), mixed.width, InputForm::F32, mixed.row(r));
     }
-  } else if (config_.layer(index).delta.key_heads > 0) {
-    mixed = run_delta(pass, index, x, qkv);
+  } else if (config_.layer(index).recurs()) {
+    mixed = run_recurrent(pass, index, x, qkv);
   } else {
     mixed = convolve(pass, index, qkv);
   }

@@ -54,7 +54,7 @@ class SlowStack final : public DeviceStack {
   SlowRows normed(const SlowRows& x, const std::vector<float>& weight) const;
   void rotate_and_store(const Pass& pass, int index, SlowRows& qkv);
   SlowRows attend(const Pass& pass, int index, const SlowRows& qkv);
-  SlowRows run_delta(const Pass& pass, int index, const SlowRows& x, const SlowRows& qkvz);
+  SlowRows run_recurrent(const Pass& pass, int index, const SlowRows& x, const SlowRows& qkvz);
   SlowRows convolve(const Pass& pass, int index, const SlowRows& bcx);
   void attention_block(const Pass& pass, int index);
   SlowRows feed_forward(const PackedMatrix& gate_up, const std::vector<float>& gate_up_bias,

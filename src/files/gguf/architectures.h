@@ -34,7 +34,7 @@ struct GgufArchitecture {
   bool query_growth = false;     ///< reads `llama_4_scaling_beta` from attention.temperature_scale
   bool conv = false;             ///< layers without keys and values are short convolutions
   bool delta = false;            ///< recurrent layers are gated delta rules, and layers that draft come last
-  bool delta_interleaved = false;  ///< their value heads are ordered by DeltaSpec::interleaved
+  bool delta_interleaved = false;  ///< their value heads are ordered by RecurrentSpec::interleaved
   /// Layer names, GGUF's and Hugging Face's, where they differ from the usual ones.
   std::span<const std::pair<std::string_view, std::string_view>> names = {};
 };

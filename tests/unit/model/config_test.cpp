@@ -198,8 +198,8 @@ json qwen35() {
 TEST(ModelConfig, DeltaRules) {
   const ModelConfig defaults = parse(qwen35());
   EXPECT_EQ(defaults.family, "qwen3_5_text");
-  EXPECT_EQ(defaults.delta(),
-            (DeltaSpec{.key_heads = 16, .value_heads = 32, .key_dim = 128, .value_dim = 128, .taps = 4}));
+  EXPECT_EQ(defaults.recurrent(),
+            (RecurrentSpec{.key_heads = 16, .value_heads = 32, .key_dim = 128, .value_dim = 128, .taps = 4}));
   EXPECT_EQ(defaults.conv(), ShortConvSpec());
   EXPECT_EQ(defaults.norm_offset, 1.0f);
   EXPECT_EQ(defaults.kv_heads, 4);
@@ -214,7 +214,7 @@ TEST(ModelConfig, DeltaRules) {
   const LayerSpec& attention = defaults.layer(7);
   EXPECT_TRUE(attention.gated);
   EXPECT_EQ(attention.qk_norm, QkNorm::PerHead);
-  EXPECT_EQ(attention.delta, DeltaSpec());
+  EXPECT_EQ(attention.recurrent, RecurrentSpec());
 
   json config = qwen35();
   config.update({{"model_type", "qwen3_5"},
@@ -239,10 +239,10 @@ TEST(ModelConfig, DeltaRules) {
                    {"mrope_interleaved", true}}}});
   const ModelConfig other = parse(config);
   EXPECT_EQ(other.family, "qwen3_5_text");
-  const DeltaSpec delta = other.delta();
+  const RecurrentSpec delta = other.recurrent();
   EXPECT_EQ(
       delta,
-      (DeltaSpec{
+      (RecurrentSpec{
           .key_heads = 3, .value_heads = 9, .key_dim = 6, .value_dim = 10, .taps = 2, .interleaved = true}));
   EXPECT_EQ(delta.channels(), 3 * 6 * 2 + 9 * 10);
   EXPECT_EQ(delta.key_head(5), 2);

@@ -140,7 +140,7 @@ TEST_F(DeltaWeights, RowsThatLieApart) {
   for (int i = 0; i < kValues * kDim; ++i)
     ASSERT_EQ(row_of(qkv, kChannels + i), stored(0, "linear_attn.in_proj_z.weight", i)) << i;
   for (int i = 0; i < kValues; ++i) {
-    const PackedMatrix& gates = weights.layers[0].delta_gates;
+    const PackedMatrix& gates = weights.layers[0].recurrent_gates;
     ASSERT_EQ(row_of(gates, i), stored(0, "linear_attn.in_proj_b.weight", i)) << i;
     ASSERT_EQ(row_of(gates, kFirstA + i), stored(0, "linear_attn.in_proj_a.weight", i)) << i;
   }
@@ -152,7 +152,7 @@ TEST_F(DeltaWeights, RowsThatLieByKeyHead) {
   write(small("qwen3_next"));
   const ModelWeights weights = pack(checkpoint_);
   const FusedMatrix& qkv = weights.layers[0].qkv;
-  const PackedMatrix& gates = weights.layers[0].delta_gates;
+  const PackedMatrix& gates = weights.layers[0].recurrent_gates;
   const auto expect = [&](int row, const char* name, int from) {
     EXPECT_EQ(row_of(qkv, row), stored(0, name, from)) << row << " from " << from;
   };
@@ -212,11 +212,12 @@ TEST_F(DeltaWeights, Vectors) {
       ASSERT_EQ(layer.taps[static_cast<std::size_t>(t * kChannels + c)], taps[static_cast<std::size_t>(t)]);
   }
   const std::vector<float> logarithms = stored(0, "linear_attn.A_log");
-  ASSERT_EQ(layer.delta_decay.size(), logarithms.size());
+  ASSERT_EQ(layer.recurrent_decay.size(), logarithms.size());
   for (std::size_t i = 0; i < logarithms.size(); ++i)
-    EXPECT_FLOAT_EQ(layer.delta_decay[i], -std::exp(logarithms[i]));
-  EXPECT_EQ(layer.delta_bias, stored(0, "linear_attn.dt_bias"));
-  EXPECT_EQ(layer.delta_norm, stored(0, "linear_attn.norm.weight"));  // as it is, where others have 1 less
+    EXPECT_FLOAT_EQ(layer.recurrent_decay[i], -std::exp(logarithms[i]));
+  EXPECT_EQ(layer.recurrent_bias, stored(0, "linear_attn.dt_bias"));
+  EXPECT_EQ(layer.recurrent_norm,
+            stored(0, "linear_attn.norm.weight"));  // as it is, where others have 1 less
   EXPECT_FLOAT_EQ(layer.attention_norm[3], 1 + stored(0, "input_layernorm.weight")[3]);
   EXPECT_TRUE(layer.q_norm.empty() && layer.qkv_bias.empty() && layer.taps_bias.empty());
 }
@@ -228,7 +229,7 @@ TEST_F(DeltaWeights, GatesAreFloats) {
   const ModelWeights weights = pack(file, {.floats = DType::BF16, .native = true});
   ASSERT_EQ(weights.layers[0].qkv.matrices.size(), 1u);
   EXPECT_EQ(weights.layers[0].qkv.matrices[0].type(), DType::Q8_0);
-  EXPECT_EQ(weights.layers[0].delta_gates.type(), DType::F32);
+  EXPECT_EQ(weights.layers[0].recurrent_gates.type(), DType::F32);
 }
 
 TEST_F(DeltaWeights, ErrorsNameTheTensor) {
@@ -254,13 +255,13 @@ TEST_F(DeltaWeights, ErrorsNameTheTensor) {
 class SameWeights {
  public:
   SameWeights(const ModelConfig& folder, const ModelConfig& file)
-      : delta_(folder.delta()), moved_(file.delta().interleaved) {}
+      : delta_(folder.recurrent()), moved_(file.recurrent().interleaved) {}
 
   void expect(const LayerWeights& folder, const LayerWeights& file, const LayerSpec& spec) const {
     expect_near(file.attention_norm, folder.attention_norm);
     expect_near(file.mlp_norm, folder.mlp_norm);
     expect_near(file.q_norm, folder.q_norm);
-    EXPECT_EQ(file.delta_norm, folder.delta_norm);
+    EXPECT_EQ(file.recurrent_norm, folder.recurrent_norm);
     if (!spec.attends()) return expect_rule(folder, file);
     for (const PackedMatrix& matrix : folder.qkv.matrices) {
       for (int i = 0; i < matrix.n(); ++i) ASSERT_EQ(row_of(file.qkv, i), row_of(folder.qkv, i)) << i;
@@ -298,17 +299,17 @@ class SameWeights {
                   row_of(folder.o, r).at(static_cast<std::size_t>(value(i))));
     }
     for (int j = 0; j < delta_.value_heads; ++j) {
-      const auto a = static_cast<int>(file.delta_gates.n() / 2);
-      ASSERT_EQ(row_of(file.delta_gates, j), row_of(folder.delta_gates, head(j))) << j;
-      ASSERT_EQ(row_of(file.delta_gates, a + j), row_of(folder.delta_gates, a + head(j))) << j;
+      const auto a = static_cast<int>(file.recurrent_gates.n() / 2);
+      ASSERT_EQ(row_of(file.recurrent_gates, j), row_of(folder.recurrent_gates, head(j))) << j;
+      ASSERT_EQ(row_of(file.recurrent_gates, a + j), row_of(folder.recurrent_gates, a + head(j))) << j;
       const auto at = static_cast<std::size_t>(j);
       const auto from = static_cast<std::size_t>(head(j));
-      EXPECT_FLOAT_EQ(file.delta_decay.at(at), folder.delta_decay.at(from));
-      EXPECT_EQ(file.delta_bias.at(at), folder.delta_bias.at(from));
+      EXPECT_FLOAT_EQ(file.recurrent_decay.at(at), folder.recurrent_decay.at(from));
+      EXPECT_EQ(file.recurrent_bias.at(at), folder.recurrent_bias.at(from));
     }
   }
 
-  DeltaSpec delta_;
+  RecurrentSpec delta_;
   bool moved_;
 };
 
@@ -317,9 +318,9 @@ void DeltaWeights::expect_the_same(const Checkpoint& folder, const Checkpoint& f
   ModelConfig expected = config_of(folder);
   const SameWeights same(expected, read);
   for (LayerSpec& kind : expected.kinds)
-    kind.delta.interleaved = kind.delta.key_heads > 0 && read.delta().interleaved;
+    kind.recurrent.interleaved = kind.recurs() && read.recurrent().interleaved;
   EXPECT_EQ(read, expected);
-  EXPECT_EQ(read.delta().interleaved, read.family != "qwen3_next");
+  EXPECT_EQ(read.recurrent().interleaved, read.family != "qwen3_next");
   const ModelWeights a = pack(folder);
   const ModelWeights b = pack(file);
   for (int i = 0; i < read.layers; ++i)
@@ -433,7 +434,7 @@ TEST_F(DeltaWeights, AConvertedFileHasTheFoldersWeights) {
   int compared = 0;
   for (const std::string& name : testing_support::golden_gguf_names()) {
     const Checkpoint folder = Checkpoint::open(testing_support::golden_model_path(name));
-    if (config_of(folder).delta().key_heads == 0) continue;
+    if (config_of(folder).recurrent().key_heads == 0) continue;
     SCOPED_TRACE(name);
     expect_the_same(folder, Checkpoint::open(testing_support::golden_gguf_path(name)));
     ++compared;

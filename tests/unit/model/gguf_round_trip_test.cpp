@@ -70,7 +70,7 @@ class GgufRoundTrip : public testing::Test {
                                              .query_growth = expected.layer(0).query_growth.beta > 0});
     expected.family = architecture.model_type;
     for (LayerSpec& kind : expected.kinds)
-      kind.delta.interleaved = kind.delta.key_heads > 0 && architecture.delta_interleaved;
+      kind.recurrent.interleaved = kind.recurs() && architecture.delta_interleaved;
     EXPECT_EQ(read(gguf_of(from)), expected) << config;
   }
 

@@ -1,11 +1,11 @@
-#include "model/delta_pass.h"
+#include "model/recurrent_pass.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "kernels/delta_rule.h"
 #include "kernels/ops.h"
+#include "kernels/recurrence.h"
 #include "model/config_bounds.h"
 #include "model/kv_cache.h"
 
@@ -17,12 +17,12 @@ constexpr float kUnitEps = 1e-6f;  // of queries' and keys' lengths (Qwen3-Next'
 
 }  // namespace
 
-std::size_t DeltaPass::scratch_bytes(const DeltaSpec& spec, int aside) {
-  const DeltaMemory memory(spec);
+std::size_t RecurrentPass::scratch_bytes(const RecurrentSpec& spec, int aside) {
+  const RecurrentMemory memory(spec);
   return static_cast<std::size_t>((1 + aside) * memory.tile_floats() + memory.tile()) * sizeof(float);
 }
 
-void DeltaPass::convolve(const Team& team) const {
+void RecurrentPass::convolve(const Team& team) const {
   const Range heads = team.split(2 * in_.spec.key_heads + in_.spec.value_heads);
   for (std::int64_t head = heads.begin; head < heads.end; ++head) {
     for (const BatchLayout::Sequence& sequence : in_.layout.sequences())
@@ -31,8 +31,8 @@ void DeltaPass::convolve(const Team& team) const {
 }
 
 /// `head`: of queries, then of keys, then of values.
-void DeltaPass::convolve_head(int head, const BatchLayout::Sequence& sequence) const {
-  const DeltaSpec& spec = in_.spec;
+void RecurrentPass::convolve_head(int head, const BatchLayout::Sequence& sequence) const {
+  const RecurrentSpec& spec = in_.spec;
   Workspace& ws = in_.workspace;
   const bool query = head < spec.key_heads;
   const bool key = !query && head < 2 * spec.key_heads;
@@ -54,7 +54,7 @@ void DeltaPass::convolve_head(int head, const BatchLayout::Sequence& sequence) c
     std::size_t count = 0;
     for (const std::int64_t slot : in_.layout.before(row)) rows[count++] = seen(slot);
     rows[count++] = ws.qkv.floats(row) + first;
-    float* const out = ws.delta_rows.floats(row) + first;
+    float* const out = ws.recurrent_rows.floats(row) + first;
     convolve_row({rows.data(), count}, in_.weights.taps.data() + first, spec.channels(), nullptr, nullptr,
                  width, InputForm::F32, out);
     if (query) unit_row(out, width, kUnitEps, 1.0f / std::sqrt(static_cast<float>(spec.key_dim)), out);
@@ -80,15 +80,15 @@ void DeltaPass::convolve_head(int head, const BatchLayout::Sequence& sequence) c
 }
 
 /// A value head, as one thread goes through it.
-struct DeltaPass::Head {
+struct RecurrentPass::Head {
   int value;
   int key;
   float* scratch;
   StateTraffic* traffic;
 };
 
-void DeltaPass::recur(const Team& team, InputForm form) const {
-  const DeltaSpec& spec = in_.spec;
+void RecurrentPass::recur(const Team& team, InputForm form) const {
+  const RecurrentSpec& spec = in_.spec;
   Workspace& ws = in_.workspace;
   const Range heads = team.split(spec.value_heads);
   prepare_gates(heads);
@@ -104,8 +104,8 @@ void DeltaPass::recur(const Team& team, InputForm form) const {
     }
     const std::int64_t first = h * spec.value_dim;
     for (int row = 0; row < in_.layout.rows(); ++row) {
-      float* const out = ws.delta_rows.floats(row) + 2 * spec.keys() + first;
-      rms_norm(out, in_.weights.delta_norm.data(), in_.norm_eps, spec.value_dim, InputForm::F32, out);
+      float* const out = ws.recurrent_rows.floats(row) + 2 * spec.keys() + first;
+      rms_norm(out, in_.weights.recurrent_norm.data(), in_.norm_eps, spec.value_dim, InputForm::F32, out);
       silu_mul(ws.qkv.floats(row) + spec.channels() + first, out, spec.value_dim, form,
                static_cast<std::byte*>(ws.attention_results.row(form, row)) + row_bytes(form, first));
     }
@@ -113,19 +113,20 @@ void DeltaPass::recur(const Team& team, InputForm form) const {
 }
 
 /// b becomes beta, and a alpha.
-void DeltaPass::prepare_gates(const Range& heads) const {
+void RecurrentPass::prepare_gates(const Range& heads) const {
   const std::int64_t count = heads.end - heads.begin;
   for (int row = 0; row < in_.layout.rows(); ++row) {
-    float* const beta = in_.workspace.delta_gates.floats(row) + heads.begin;
-    float* const alpha = beta + in_.workspace.delta_gates.stride() / 2;
+    float* const beta = in_.workspace.recurrent_gates.floats(row) + heads.begin;
+    float* const alpha = beta + in_.workspace.recurrent_gates.stride() / 2;
     sigmoid_row(beta, count, beta);
-    softplus_row(alpha, in_.weights.delta_bias.data() + heads.begin, count, alpha);
-    decay_row(alpha, in_.weights.delta_decay.data() + heads.begin, count, alpha);
+    softplus_row(alpha, in_.weights.recurrent_bias.data() + heads.begin, count, alpha);
+    decay_row(alpha, in_.weights.recurrent_decay.data() + heads.begin, count, alpha);
   }
 }
 
-void DeltaPass::run_tile(const Head& head, const BatchLayout::Sequence& sequence, std::int64_t column) const {
-  const DeltaSpec& spec = in_.spec;
+void RecurrentPass::run_tile(const Head& head, const BatchLayout::Sequence& sequence,
+                             std::int64_t column) const {
+  const RecurrentSpec& spec = in_.spec;
   Workspace& ws = in_.workspace;
   const std::int64_t width = memory_.tile();
   const std::int64_t floats = memory_.tile_floats();
@@ -137,13 +138,13 @@ void DeltaPass::run_tile(const Head& head, const BatchLayout::Sequence& sequence
   float* const unrecorded = aside + in_.layout.aside() * floats;
   const auto replay = [&](std::int64_t slot) {
     const float* const record = records.row(slot);
-    delta_replay(tile, spec.key_dim, width, record + memory_.k(head.key),
+    replay_state(tile, spec.key_dim, width, record + memory_.k(head.key),
                  record + memory_.d(head.value) + column, record[memory_.alpha(head.value)]);
   };
   const auto run = [&](int row) {
-    float* const rows = ws.delta_rows.floats(row);
-    float* const gates = ws.delta_gates.floats(row);
-    const float alpha = gates[ws.delta_gates.stride() / 2 + head.value];
+    float* const rows = ws.recurrent_rows.floats(row);
+    float* const gates = ws.recurrent_gates.floats(row);
+    const float alpha = gates[ws.recurrent_gates.stride() / 2 + head.value];
     float* const v = rows + 2 * spec.keys() + std::int64_t{head.value} * spec.value_dim + column;
     float* d = unrecorded;
     if (in_.layout.slot(row) >= sequence.first_record) {

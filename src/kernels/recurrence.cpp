@@ -1,4 +1,4 @@
-#include "kernels/delta_rule.h"
+#include "kernels/recurrence.h"
 
 #include <cmath>
 #include <type_traits>
@@ -6,7 +6,7 @@
 // clang-format off: the order matters
 #include "kernels/ops_targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/delta_rule.cpp"
+#define HWY_TARGET_INCLUDE "kernels/recurrence.cpp"
 #include "hwy/foreach_target.h"
 #include "kernels/simd_math-inl.h"
 // clang-format on
@@ -63,7 +63,7 @@ void DeltaToken(float* state, std::int64_t keys, std::int64_t columns, const flo
   });
 }
 
-void DeltaReplay(float* state, std::int64_t keys, std::int64_t columns, const float* k, const float* d_in,
+void ReplayState(float* state, std::int64_t keys, std::int64_t columns, const float* k, const float* d_in,
                  float alpha) {
   SweepColumns(columns, [&](auto d, auto count, std::int64_t c) HWY_ATTR {
     constexpr int kCount = decltype(count)::value;
@@ -99,7 +99,7 @@ HWY_AFTER_NAMESPACE();
 namespace augur {
 
 HWY_EXPORT(DeltaToken);
-HWY_EXPORT(DeltaReplay);
+HWY_EXPORT(ReplayState);
 HWY_EXPORT(UnitRow);
 
 void delta_token(float* state, std::int64_t keys, std::int64_t columns, const float* q, const float* k,
@@ -107,9 +107,9 @@ void delta_token(float* state, std::int64_t keys, std::int64_t columns, const fl
   HWY_DYNAMIC_DISPATCH(DeltaToken)(state, keys, columns, q, k, v, alpha, beta, d, out);
 }
 
-void delta_replay(float* state, std::int64_t keys, std::int64_t columns, const float* k, const float* d,
+void replay_state(float* state, std::int64_t keys, std::int64_t columns, const float* k, const float* d,
                   float alpha) {
-  HWY_DYNAMIC_DISPATCH(DeltaReplay)(state, keys, columns, k, d, alpha);
+  HWY_DYNAMIC_DISPATCH(ReplayState)(state, keys, columns, k, d, alpha);
 }
 
 void unit_row(const float* x, std::int64_t n, float eps, float scale, float* out) {

@@ -8,14 +8,14 @@ namespace augur {
 /// What a layer with a delta rule keeps in a cache, float32: where in a state, and in a record, what lies.
 ///
 ///   state    S of every value head, then the last taps - 1 rows that went into the convolution
-///   record   of a token: k of every key head, d and alpha of every value head (DeltaSpec), and its row of
-///   the
+///   record   of a token: k of every key head, d and alpha of every value head (RecurrentSpec), and its row
+///   of the
 ///            convolution
 ///
 /// A head's S is cut by columns into tiles of [key_dim, tile()], one after the other.
-class DeltaMemory {
+class RecurrentMemory {
  public:
-  explicit DeltaMemory(const DeltaSpec& spec) : spec_(spec) {}
+  explicit RecurrentMemory(const RecurrentSpec& spec) : spec_(spec) {}
 
   std::int64_t tile() const { return spec_.value_dim % kTile == 0 ? kTile : spec_.value_dim; }
   std::int64_t tile_floats() const { return spec_.key_dim * tile(); }
@@ -37,7 +37,7 @@ class DeltaMemory {
   /// Columns of which a tile lies in a first-level cache.
   static constexpr std::int64_t kTile = 64;
 
-  DeltaSpec spec_;
+  RecurrentSpec spec_;
 };
 
 }  // namespace augur

@@ -1,4 +1,4 @@
-#include "kernels/delta_rule.h"
+#include "kernels/recurrence.h"
 
 #include <gtest/gtest.h>
 
@@ -75,7 +75,7 @@ TEST(DeltaRule, AReplayHasTheTokensBits) {
     Token token(n);
     token.run();
     std::vector<float> again = token.before;
-    delta_replay(again.data(), Token::kKeys, n, token.k.data(), token.d.data(), Token::kAlpha);
+    replay_state(again.data(), Token::kKeys, n, token.k.data(), token.d.data(), Token::kAlpha);
     EXPECT_EQ(again, token.state) << n;
   }
 }

@@ -13,7 +13,7 @@ namespace augur {
 /// Where the heads of `value_heads` go that GGUF files of `architecture` have in another order than `delta`:
 /// of `width` numbers each, behind `first` others that stay. Number i of the file is the model's at [i];
 /// empty: the order is the same.
-std::vector<std::int64_t> gguf_value_order(const GgufArchitecture& architecture, const DeltaSpec& delta,
+std::vector<std::int64_t> gguf_value_order(const GgufArchitecture& architecture, const RecurrentSpec& delta,
                                            std::int64_t first, std::int64_t width);
 
 /// Number i of the result is values[order[i]]; an empty order changes nothing.
@@ -28,8 +28,8 @@ std::vector<T> in_order(std::vector<T> values, const std::vector<std::int64_t>& 
 
 /// Appends what GGUF makes of a gated delta rule's tensor of a folder: `items` without their types. False: it
 /// is none. Error naming the tensor for a shape that is not the configuration's.
-bool lay_out_delta(const ModelConfig& config, const GgufArchitecture& architecture, const WeightStore& store,
-                   const StoredTensor& tensor, std::vector<GgufItem>& items);
+bool lay_out_recurrent(const ModelConfig& config, const GgufArchitecture& architecture,
+                       const WeightStore& store, const StoredTensor& tensor, std::vector<GgufItem>& items);
 
 /// Layers behind the model's that only draft, of which a folder has tensors ("mtp.layers.0.…").
 std::int64_t drafting_layers(const WeightStore& store);

@@ -1,4 +1,4 @@
-#include "model/delta_layout.h"
+#include "model/recurrent_layout.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "files/gguf/model.h"
-#include "model/delta_pieces.h"
 #include "model/families.h"
+#include "model/recurrent_pieces.h"
 
 namespace augur {
 
@@ -20,40 +20,42 @@ void add_rows(const MatrixPiece& piece, std::vector<std::int64_t>& rows) {
 std::vector<float> decay_of(const StoredTensor& tensor, const std::vector<std::int64_t>& order) {
   std::vector<float> decay(static_cast<std::size_t>(tensor.shape[0]));
   read_rows(tensor, 0, 1, decay.data());
-  for (float& value : decay) value = delta_decay(value);
+  for (float& value : decay) value = recurrent_decay(value);
   return in_order(std::move(decay), order);
 }
 
 }  // namespace
 
-std::vector<std::int64_t> gguf_value_order(const GgufArchitecture& architecture, const DeltaSpec& delta,
-                                           std::int64_t first, std::int64_t width) {
-  const std::int64_t shared = delta.value_heads / delta.key_heads;
-  if (!architecture.delta_interleaved || delta.interleaved || shared == 1 || delta.key_heads == 1) return {};
+std::vector<std::int64_t> gguf_value_order(const GgufArchitecture& architecture,
+                                           const RecurrentSpec& recurrent, std::int64_t first,
+                                           std::int64_t width) {
+  const std::int64_t shared = recurrent.value_heads / recurrent.key_heads;
+  if (!architecture.delta_interleaved || recurrent.interleaved || shared == 1 || recurrent.key_heads == 1)
+    return {};
   std::vector<std::int64_t> order;
-  order.reserve(static_cast<std::size_t>(first + delta.value_heads * width));
+  order.reserve(static_cast<std::size_t>(first + recurrent.value_heads * width));
   for (std::int64_t i = 0; i < first; ++i) order.push_back(i);
-  for (std::int64_t head = 0; head < delta.value_heads; ++head) {
-    const std::int64_t from = head % delta.key_heads * shared + head / delta.key_heads;
+  for (std::int64_t head = 0; head < recurrent.value_heads; ++head) {
+    const std::int64_t from = head % recurrent.key_heads * shared + head / recurrent.key_heads;
     for (std::int64_t i = 0; i < width; ++i) order.push_back(first + from * width + i);
   }
   return order;
 }
 
-bool lay_out_delta(const ModelConfig& config, const GgufArchitecture& architecture, const WeightStore& store,
-                   const StoredTensor& tensor, std::vector<GgufItem>& items) {
+bool lay_out_recurrent(const ModelConfig& config, const GgufArchitecture& architecture,
+                       const WeightStore& store, const StoredTensor& tensor, std::vector<GgufItem>& items) {
   constexpr std::string_view kRule = "linear_attn.";
   const std::size_t at = tensor.name.find(kRule);
   if (!architecture.delta || at == std::string::npos) return false;
   const Family& family = *find_family(config.family);
   const TensorNames& names = family.names;
-  const DeltaSpec delta = config.delta();
+  const RecurrentSpec recurrent = config.recurrent();
   const std::string prefix = tensor.name.substr(0, at);
   const auto is = [&](std::string_view name, std::string_view suffix = ".weight") {
     return std::string_view(tensor.name).substr(at) == fmt::format("{}{}", name, suffix);
   };
   const auto order = [&](std::int64_t first, std::int64_t width) {
-    return gguf_value_order(architecture, delta, first, width);
+    return gguf_value_order(architecture, recurrent, first, width);
   };
   const auto add = [&](std::string_view hugging_face, const Shape& shape, std::vector<std::int64_t> rows) {
     items.push_back({.name = gguf_tensor_name(architecture, fmt::format("{}{}", prefix, hugging_face)),
@@ -63,43 +65,45 @@ bool lay_out_delta(const ModelConfig& config, const GgufArchitecture& architectu
   };
   const auto expect = [&](const Shape& shape) { store.require(tensor.name, shape); };
   const std::int64_t hidden = config.hidden;
-  const std::int64_t heads = delta.value_heads;
+  const std::int64_t heads = recurrent.value_heads;
   if (is(names.delta_qkvz)) {
     const std::vector<MatrixPiece> pieces =
-        delta_pieces(family, delta, prefix, StoredWeights(store, false)).qkvz;
+        recurrent_pieces(family, recurrent, prefix, StoredWeights(store, false)).qkvz;
     expect({pieces[0].stored, hidden});
     std::vector<std::int64_t> qkv;
     std::vector<std::int64_t> z;
     for (std::size_t i = 0; i < 3; ++i) add_rows(pieces[i], qkv);
     add_rows(pieces[3], z);
-    add(fmt::format("{}.weight", names.delta_qkv), {delta.channels(), hidden},
-        in_order(std::move(qkv), order(2 * delta.keys(), delta.value_dim)));
-    add(fmt::format("{}.weight", names.delta_z), {delta.values(), hidden},
-        in_order(std::move(z), order(0, delta.value_dim)));
+    add(fmt::format("{}.weight", names.delta_qkv), {recurrent.channels(), hidden},
+        in_order(std::move(qkv), order(2 * recurrent.keys(), recurrent.value_dim)));
+    add(fmt::format("{}.weight", names.delta_z), {recurrent.values(), hidden},
+        in_order(std::move(z), order(0, recurrent.value_dim)));
   } else if (is(names.delta_qkv)) {
-    expect({delta.channels(), hidden});
-    add(tensor.name.substr(at), tensor.shape, order(2 * delta.keys(), delta.value_dim));
+    expect({recurrent.channels(), hidden});
+    add(tensor.name.substr(at), tensor.shape, order(2 * recurrent.keys(), recurrent.value_dim));
   } else if (is(names.delta_z)) {
-    expect({delta.values(), hidden});
-    add(tensor.name.substr(at), tensor.shape, order(0, delta.value_dim));
+    expect({recurrent.values(), hidden});
+    add(tensor.name.substr(at), tensor.shape, order(0, recurrent.value_dim));
   } else if (is(names.delta_b) || is(names.delta_a)) {
     expect({heads, hidden});
     add(tensor.name.substr(at), tensor.shape, order(0, 1));
-  } else if (is(names.delta_taps)) {
-    expect({delta.channels(), 1, delta.taps});
-    add(tensor.name.substr(at), {delta.channels(), delta.taps}, order(2 * delta.keys(), delta.value_dim));
-  } else if (is(names.delta_log, "")) {
+  } else if (is(names.recurrent_taps)) {
+    expect({recurrent.channels(), 1, recurrent.taps});
+    add(tensor.name.substr(at), {recurrent.channels(), recurrent.taps},
+        order(2 * recurrent.keys(), recurrent.value_dim));
+  } else if (is(names.recurrent_log, "")) {
     expect({heads});
-    items.push_back({.name = gguf_tensor_name(architecture, fmt::format("{}{}", prefix, names.delta_decay)),
-                     .shape = {heads},
-                     .values = decay_of(tensor, order(0, 1))});
-  } else if (is(names.delta_bias, "")) {
+    items.push_back(
+        {.name = gguf_tensor_name(architecture, fmt::format("{}{}", prefix, names.recurrent_decay)),
+         .shape = {heads},
+         .values = decay_of(tensor, order(0, 1))});
+  } else if (is(names.recurrent_bias, "")) {
     expect({heads});
     add(tensor.name.substr(at), tensor.shape, order(0, 1));
-  } else if (is(names.delta_out)) {
-    expect({hidden, delta.values()});
+  } else if (is(names.recurrent_out)) {
+    expect({hidden, recurrent.values()});
     add(tensor.name.substr(at), tensor.shape, {});
-    items.back().columns = order(0, delta.value_dim);
+    items.back().columns = order(0, recurrent.value_dim);
   } else {
     return false;
   }

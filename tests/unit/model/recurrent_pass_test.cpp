@@ -1,4 +1,4 @@
-#include "model/delta_pass.h"
+#include "model/recurrent_pass.h"
 
 #include <gtest/gtest.h>
 
@@ -11,14 +11,14 @@ namespace augur {
 namespace {
 
 /// A layer of its own, whose inputs are random numbers.
-class DeltaPassTest : public testing::Test {
+class RecurrentPassTest : public testing::Test {
  protected:
-  static constexpr DeltaSpec kSpec{
+  static constexpr RecurrentSpec kSpec{
       .key_heads = 2, .value_heads = 4, .key_dim = 16, .value_dim = 128, .taps = 3};
   static constexpr std::int64_t kTiles = 4 * 2;  // of a state: heads, columns in tiles of 64
-  const DeltaMemory memory_{kSpec};
+  const RecurrentMemory memory_{kSpec};
 
-  DeltaPassTest() {
+  RecurrentPassTest() {
     config_.layers = 2;
     config_.hidden = 32;
     config_.intermediate = 32;
@@ -26,7 +26,7 @@ class DeltaPassTest : public testing::Test {
     config_.kv_heads = 2;
     config_.head_dim = 16;
     config_.vocab = 100;
-    config_.kinds = {LayerSpec(), LayerSpec{.delta = kSpec}};
+    config_.kinds = {LayerSpec(), LayerSpec{.recurrent = kSpec}};
     config_.kind_of = {0, 1};
     std::mt19937 random(3);
     const auto fill = [&](std::vector<float>& to, std::int64_t n) {
@@ -34,9 +34,9 @@ class DeltaPassTest : public testing::Test {
       for (std::int64_t i = 0; i < n; ++i) to.push_back(normal(random));
     };
     fill(weights_.taps, kSpec.taps * kSpec.channels());
-    weights_.delta_decay.assign(4, -0.3f);
-    fill(weights_.delta_bias, 4);
-    fill(weights_.delta_norm, kSpec.value_dim);
+    weights_.recurrent_decay.assign(4, -0.3f);
+    fill(weights_.recurrent_bias, 4);
+    fill(weights_.recurrent_norm, kSpec.value_dim);
   }
   KvCache::Shape shape() const {
     return {.layers = 2,
@@ -57,22 +57,22 @@ class DeltaPassTest : public testing::Test {
                  config_, DType::F32, 512);
     Workspace workspace(config_, pool_.size());
     const InputForm forms[] = {InputForm::F32};
-    workspace.ensure_forward(std::ssize(parents), forms, DeltaPass::scratch_bytes(kSpec, layout.aside()));
+    workspace.ensure_forward(std::ssize(parents), forms, RecurrentPass::scratch_bytes(kSpec, layout.aside()));
     std::mt19937 random(4);
     std::normal_distribution<float> normal;
     for (std::size_t r = 0; r < parents.size(); ++r) {
       const auto row = static_cast<std::int64_t>(r);
       for (std::int64_t i = 0; i < kSpec.channels() + kSpec.values(); ++i)
         workspace.qkv.floats(row)[i] = normal(random);
-      for (std::int64_t i = 0; i < workspace.delta_gates.stride(); ++i)
-        workspace.delta_gates.floats(row)[i] = normal(random);
+      for (std::int64_t i = 0; i < workspace.recurrent_gates.stride(); ++i)
+        workspace.recurrent_gates.floats(row)[i] = normal(random);
     }
-    const DeltaPass pass({.spec = kSpec,
-                          .weights = weights_,
-                          .layout = layout,
-                          .workspace = workspace,
-                          .layer = 1,
-                          .norm_eps = 1e-6f});
+    const RecurrentPass pass({.spec = kSpec,
+                              .weights = weights_,
+                              .layout = layout,
+                              .workspace = workspace,
+                              .layer = 1,
+                              .norm_eps = 1e-6f});
     pool_.run([&](Team& team) {
       pass.convolve(team);
       team.barrier();
@@ -92,7 +92,7 @@ class DeltaPassTest : public testing::Test {
   ThreadPool pool_{3};
 };
 
-TEST_F(DeltaPassTest, AStateIsReadAndWrittenOnceARoundWhateverTheTree) {
+TEST_F(RecurrentPassTest, AStateIsReadAndWrittenOnceARoundWhateverTheTree) {
   const KvCache::Pools pools = KvCache::make_pools(shape());
   KvCache first(shape(), pools);
   KvCache second(shape(), pools);
@@ -116,10 +116,10 @@ TEST_F(DeltaPassTest, AStateIsReadAndWrittenOnceARoundWhateverTheTree) {
   }
 }
 
-TEST_F(DeltaPassTest, NodesLeaveNothingOfAStatesSize) {
+TEST_F(RecurrentPassTest, NodesLeaveNothingOfAStatesSize) {
   // Qwen3.5-0.8B, 4B and 27B.
   for (const int heads : {16, 32, 48}) {
-    const DeltaMemory memory(
+    const RecurrentMemory memory(
         {.key_heads = 16, .value_heads = heads, .key_dim = 128, .value_dim = 128, .taps = 4});
     EXPECT_LT(16 * memory.record_floats(), 16 * memory.state_floats() / 20) << "of a tree of 16";
   }

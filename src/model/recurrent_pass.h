@@ -3,7 +3,7 @@
 
 #include "base/thread_pool.h"
 #include "model/batch_layout.h"
-#include "model/delta_memory.h"
+#include "model/recurrent_memory.h"
 #include "model/weights.h"
 #include "model/workspace.h"
 
@@ -12,26 +12,26 @@ namespace augur {
 /// What a layer with a delta rule does in a forward pass between its products. Two phases, with a barrier
 /// between them; each is shared out by heads, which do not meet. S is read from memory and written to it once
 /// at most, whatever the tree: a tile of it stays in a cache while all rows of a sequence go through it.
-class DeltaPass {
+class RecurrentPass {
  public:
   struct Inputs {
-    const DeltaSpec& spec;
+    const RecurrentSpec& spec;
     const LayerWeights& weights;
     const BatchLayout& layout;
     Workspace& workspace;
     int layer;
     float norm_eps;
   };
-  explicit DeltaPass(const Inputs& in) : in_(in), memory_(in.spec) {}
+  explicit RecurrentPass(const Inputs& in) : in_(in), memory_(in.spec) {}
 
   /// Bytes of scratch that recur() takes for such a pass, of every thread.
-  static std::size_t scratch_bytes(const DeltaSpec& spec, int aside);
+  static std::size_t scratch_bytes(const RecurrentSpec& spec, int aside);
 
-  /// Queries, keys and values: workspace's `qkv` to `delta_rows`. Writes what records and the state's tail
-  /// keep of them.
+  /// Queries, keys and values: workspace's `qkv` to `recurrent_rows`. Writes what records and the state's
+  /// tail keep of them.
   void convolve(const Team& team) const;
-  /// What the heads give, normed and gated: `delta_rows`, `delta_gates` and `qkv` to `attention_results`, of
-  /// rows in `form`. Writes records and states.
+  /// What the heads give, normed and gated: `recurrent_rows`, `recurrent_gates` and `qkv` to
+  /// `attention_results`, of rows in `form`. Writes records and states.
   void recur(const Team& team, InputForm form) const;
 
  private:
@@ -41,7 +41,7 @@ class DeltaPass {
   void run_tile(const Head& head, const BatchLayout::Sequence& sequence, std::int64_t column) const;
 
   const Inputs in_;
-  const DeltaMemory memory_;
+  const RecurrentMemory memory_;
 };
 
 }  // namespace augur

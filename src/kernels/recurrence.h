@@ -3,7 +3,7 @@
 
 namespace augur {
 
-// The gated delta rule on some columns of a head's state S [keys, columns], in place (DeltaSpec has the
+// The gated delta rule on some columns of a head's state S [keys, columns], in place (RecurrentSpec has the
 // formulas). Columns do not meet, and every sum over keys goes by their order, so that neither the vectors'
 // width nor how the columns are cut is in a result.
 //
@@ -15,7 +15,7 @@ void delta_token(float* state, std::int64_t keys, std::int64_t columns, const fl
                  const float* v, float alpha, float beta, float* d, float* out);
 
 /// What a token has left in S, once more, with the same bits: S = alpha S + k d^T.
-void delta_replay(float* state, std::int64_t keys, std::int64_t columns, const float* k, const float* d,
+void replay_state(float* state, std::int64_t keys, std::int64_t columns, const float* k, const float* d,
                   float alpha);
 
 /// out[i] = x[i] * (scale / sqrt(sum of x^2 + eps)), i < n. `out` may be `x`.

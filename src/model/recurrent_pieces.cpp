@@ -1,4 +1,4 @@
-#include "model/delta_pieces.h"
+#include "model/recurrent_pieces.h"
 
 #include <fmt/format.h>
 
@@ -6,37 +6,37 @@
 
 namespace augur {
 
-float delta_decay(float logarithm) {
+float recurrent_decay(float logarithm) {
   return static_cast<float>(-elementary::exp(static_cast<double>(logarithm)));
 }
 
-DeltaPieces delta_pieces(const Family& family, const DeltaSpec& delta, const std::string& prefix,
-                         const WeightSource& source) {
+RecurrentPieces recurrent_pieces(const Family& family, const RecurrentSpec& recurrent,
+                                 const std::string& prefix, const WeightSource& source) {
   const TensorNames& names = family.names;
   const auto at = [&](std::string_view name) { return fmt::format("{}{}.weight", prefix, name); };
   const auto by_key_head = [&](std::string_view together, std::string_view apart) {
     return source.has(at(together)) || (family.delta_by_key_head && !source.has(at(apart)));
   };
-  const std::int64_t heads = delta.value_heads;
-  const std::int64_t shared = heads / delta.key_heads;  // value heads of a key head
-  DeltaPieces pieces;
+  const std::int64_t heads = recurrent.value_heads;
+  const std::int64_t shared = heads / recurrent.key_heads;  // value heads of a key head
+  RecurrentPieces pieces;
   if (by_key_head(names.delta_qkvz, names.delta_qkv)) {
-    const std::int64_t keys = delta.key_dim;
-    const std::int64_t values = shared * delta.value_dim;
+    const std::int64_t keys = recurrent.key_dim;
+    const std::int64_t values = shared * recurrent.value_dim;
     const std::int64_t group = 2 * keys + 2 * values;
     const auto part = [&](std::int64_t first, std::int64_t rows) {
       pieces.qkvz.push_back({.name = at(names.delta_qkvz),
-                             .n = delta.key_heads * rows,
+                             .n = recurrent.key_heads * rows,
                              .from = {.offset = first, .block = rows, .stride = group},
-                             .stored = delta.key_heads * group});
+                             .stored = recurrent.key_heads * group});
     };
     part(0, keys);
     part(keys, keys);
     part(2 * keys, values);
     part(2 * keys + values, values);
   } else {
-    pieces.qkvz.push_back({.name = at(names.delta_qkv), .n = delta.channels()});
-    pieces.qkvz.push_back({.name = at(names.delta_z), .n = delta.values()});
+    pieces.qkvz.push_back({.name = at(names.delta_qkv), .n = recurrent.channels()});
+    pieces.qkvz.push_back({.name = at(names.delta_z), .n = recurrent.values()});
   }
   if (by_key_head(names.delta_ba, names.delta_b)) {
     pieces.b = {.name = at(names.delta_ba),
