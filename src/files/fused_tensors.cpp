@@ -1,7 +1,10 @@
 #include "files/fused_tensors.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "files/bare_tensors.h"
@@ -49,6 +52,16 @@ Slices slices_of(const nlohmann::json& config, const StoredTensor& tensor) {
   if (tensor.name.find(".shared_mlp.output_linear.") != std::string::npos && !tensor.shape.empty()) {
     return {{with("shared_mlp.output_linear", "mlp.down_proj"), tensor.shape[0]}};
   }
+  constexpr std::int64_t kMostExperts = 4096;
+  for (const auto& [whole, part] : {std::pair(".block_sparse_moe.input_linear.", ".gate_up_proj."),
+                                    std::pair(".block_sparse_moe.output_linear.", ".down_proj.")}) {
+    if (tensor.name.find(whole) == std::string::npos) continue;
+    Slices slices;  // Granite's experts, by number
+    if (tensor.shape.size() != 3 || tensor.shape[0] > kMostExperts) return slices;
+    for (std::int64_t e = 0; e < tensor.shape[0]; ++e)
+      slices.push_back({with(whole, fmt::format(".block_sparse_moe.experts.{}{}", e, part).c_str()), 1});
+    return slices;
+  }
   for (const BareTensor& bare : kBareTensors) {
     const std::string_view name = tensor.name;
     if (tensor.shape.size() != 1 || !name.ends_with(bare.suffix)) continue;
@@ -67,7 +80,6 @@ Slices slices_of(const nlohmann::json& config, const StoredTensor& tensor) {
   }
   const bool by_expert =
       tensor.shape.size() == 3 || (tensor.shape.size() == 2 && tensor.name.ends_with(".bias"));
-  constexpr std::int64_t kMostExperts = 4096;
   if (const auto at = tensor.name.find(kExperts);
       at != std::string::npos && by_expert && tensor.shape[0] <= kMostExperts) {
     Slices slices;

@@ -63,6 +63,35 @@ void DeltaToken(float* state, std::int64_t keys, std::int64_t columns, const flo
   });
 }
 
+void MambaToken(float* state, std::int64_t keys, std::int64_t columns, const float* q, const float* k,
+                const float* v, float alpha, float step, float skip, float* d_out, float* out) {
+  SweepColumns(columns, [&](auto d, auto count, std::int64_t c) HWY_ATTR {
+    constexpr int kCount = decltype(count)::value;
+    using V = hn::Vec<decltype(d)>;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    V delta[kCount];
+    V skipped[kCount];
+    V sum[kCount];
+    for (int j = 0; j < kCount; ++j) {
+      const V value = hn::LoadU(d, v + c + j * lanes);
+      delta[j] = hn::Mul(value, hn::Set(d, step));
+      skipped[j] = hn::Mul(value, hn::Set(d, skip));
+      hn::StoreU(delta[j], d, d_out + c + j * lanes);
+      sum[j] = hn::Zero(d);
+    }
+    float* row = state + c;
+    for (std::int64_t i = 0; i < keys; ++i, row += columns) {
+      for (int j = 0; j < kCount; ++j) {
+        const V kept = hn::Mul(hn::LoadU(d, row + j * lanes), hn::Set(d, alpha));
+        const V s = hn::Add(kept, hn::Mul(delta[j], hn::Set(d, k[i])));
+        hn::StoreU(s, d, row + j * lanes);
+        sum[j] = hn::Add(sum[j], hn::Mul(s, hn::Set(d, q[i])));
+      }
+    }
+    for (int j = 0; j < kCount; ++j) hn::StoreU(hn::Add(sum[j], skipped[j]), d, out + c + j * lanes);
+  });
+}
+
 void ReplayState(float* state, std::int64_t keys, std::int64_t columns, const float* k, const float* d_in,
                  float alpha) {
   SweepColumns(columns, [&](auto d, auto count, std::int64_t c) HWY_ATTR {
@@ -99,12 +128,18 @@ HWY_AFTER_NAMESPACE();
 namespace augur {
 
 HWY_EXPORT(DeltaToken);
+HWY_EXPORT(MambaToken);
 HWY_EXPORT(ReplayState);
 HWY_EXPORT(UnitRow);
 
 void delta_token(float* state, std::int64_t keys, std::int64_t columns, const float* q, const float* k,
                  const float* v, float alpha, float beta, float* d, float* out) {
   HWY_DYNAMIC_DISPATCH(DeltaToken)(state, keys, columns, q, k, v, alpha, beta, d, out);
+}
+
+void mamba_token(float* state, std::int64_t keys, std::int64_t columns, const float* q, const float* k,
+                 const float* v, float alpha, float step, float skip, float* d, float* out) {
+  HWY_DYNAMIC_DISPATCH(MambaToken)(state, keys, columns, q, k, v, alpha, step, skip, d, out);
 }
 
 void replay_state(float* state, std::int64_t keys, std::int64_t columns, const float* k, const float* d,

@@ -12,6 +12,7 @@
 #include "model/gguf_metadata.h"
 #include "model/prefill.h"
 #include "model/recurrent_layout.h"
+#include "model/recurrent_pieces.h"
 
 namespace augur {
 namespace {

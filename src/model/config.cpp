@@ -97,6 +97,7 @@ void read_scales(const Fields& fields, const Family& family, ModelConfig& out) {
   refuse_unread(fields, family.query_scalar > 0, {"query_pre_attn_scalar"});
   refuse_unread(fields, family.shared_expert, {"shared_expert_intermediate_size"});
   refuse_unread(fields, family.delta, {"linear_num_key_heads", "linear_num_value_heads"});
+  refuse_unread(fields, family.mamba != nullptr, {"mamba_n_heads", "mamba_d_state"});
 }
 
 /// A longer context than max_position_embeddings where the scaling is meant to extend it: Hugging Face's

@@ -46,6 +46,32 @@ constexpr TensorNames kLfm2Names = {
     .expert_down = "w2",
 };
 
+constexpr TensorNames kGraniteHybridNames = {
+    .router = "block_sparse_moe.router.layer",
+    .expert = "block_sparse_moe.experts.{}.",
+    .shared_gate = "mlp.gate_proj",
+    .shared_up = "mlp.up_proj",
+    .shared_down = "mlp.down_proj",
+    .recurrent_taps = "mamba.conv1d",
+    .recurrent_log = "mamba.A_log",
+    .recurrent_decay = "mamba.A",
+    .recurrent_bias = "mamba.dt_bias",
+    .recurrent_norm = "mamba.norm.weight",
+    .recurrent_out = "mamba.out_proj",
+};
+
+constexpr MambaKeys kGraniteMamba = {
+    .heads = "mamba_n_heads",
+    .groups = "mamba_n_groups",
+    .state = "mamba_d_state",
+    .head_dim = "mamba_d_head",
+    .taps = "mamba_d_conv",
+    .conv_bias = "mamba_conv_bias",
+    .expand = "mamba_expand",
+    .expands = true,
+    .default_state = 256,
+};
+
 // Vicuna, SmolLM2 and DeepSeek-R1-Distill-Llama call themselves llama; DeepSeek-R1-Distill-Qwen qwen2.
 constexpr std::array kFamilies = {
     Family{
@@ -156,6 +182,7 @@ constexpr std::array kFamilies = {
         .qkv_bias = BiasRule::Key,
         .o_bias = BiasRule::Key,
         .mlp_bias = BiasRule::Key,
+        .nope = true,
         .multipliers = true,
     },
     Family{
@@ -176,7 +203,7 @@ constexpr std::array kFamilies = {
         .sinks = true,
         .multipliers = true,
     },
-    // Granite 4: what it is without state-space layers and experts.
+    // Granite 4.
     Family{
         .name = "granitemoehybrid",
         .gguf = "granite",
@@ -185,7 +212,11 @@ constexpr std::array kFamilies = {
         .qkv_bias = BiasRule::Key,
         .o_bias = BiasRule::Key,
         .nope = true,
+        .rotates = false,
         .multipliers = true,
+        .mamba = &kGraniteMamba,
+        .experts = ExpertRule::Granite,
+        .names = kGraniteHybridNames,
     },
     Family{
         .name = "olmo2",

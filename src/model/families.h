@@ -46,6 +46,8 @@ struct TensorNames {
   std::string_view delta_a = "linear_attn.in_proj_a";
   std::string_view delta_qkvz = "linear_attn.in_proj_qkvz";  ///< all these in two, by key head
   std::string_view delta_ba = "linear_attn.in_proj_ba";
+  std::string_view mamba_in = "mamba.in_proj";             ///< Mamba2's first product
+  std::string_view mamba_skip = "mamba.D";                 ///< no suffix
   std::string_view recurrent_taps = "linear_attn.conv1d";  ///< [channels, 1, taps]
   std::string_view recurrent_log = "linear_attn.A_log";    ///< no suffix, and so below
   std::string_view recurrent_decay = "linear_attn.A";      ///< -exp of it, which GGUF files have
@@ -75,10 +77,30 @@ enum class WindowRule {
 enum class ExpertRule {
   None,
   Mixtral,  ///< all layers, of `intermediate_size`
+  Granite,  ///< all layers, of `intermediate_size`, and one of `shared_intermediate_size` without a gate;
+            ///< softmax over the chosen ones only; none where `num_local_experts` is 0
   GptOss,   ///< all layers, of `intermediate_size`, with biases; softmax over the chosen ones only
   Qwen,     ///< by `decoder_sparse_step` and `mlp_only_layers`, of `moe_intermediate_size`
   QwenAll,  ///< all layers, of `moe_intermediate_size`, with normalised shares
   Lfm2,     ///< from `num_dense_layers` on, of `moe_intermediate_size`, shared by sigmoids
+};
+
+/// config.json's keys of Mamba2's layers, and what they mean where they are absent. "mamba_proj_bias" and
+/// "time_step_limit" are everybody's.
+struct MambaKeys {
+  const char* heads;
+  const char* groups;  ///< RecurrentSpec::key_heads
+  const char* state;   ///< RecurrentSpec::key_dim
+  const char* head_dim;
+  const char* taps;
+  const char* conv_bias;
+  const char* expand;              ///< all heads' width, in times hidden_size
+  bool expands;                    ///< it must be, not only where head_dim is absent
+  const char* bias = nullptr;      ///< of both products, beside mamba_proj_bias
+  const char* step_min = nullptr;  ///< the least step
+  int default_heads = 128, default_groups = 1, default_state = 128;
+  int default_head_dim = 0;  ///< 0: by `expand`
+  double default_step_min = 0;
 };
 
 /// What distinguishes one family of decoders from the others: how config.json becomes LayerSpecs, and what
@@ -128,7 +150,8 @@ struct Family {
   bool fixed_alpha = false;     ///< dynamic rope scaling with `alpha` is a larger base (Hunyuan)
   bool query_growth = false;    ///< reads `llama_4_scaling_beta`
   bool sinks = false;           ///< attention has them
-  bool nope = false;            ///< `position_embedding_type` may say that nothing rotates
+  bool nope = false;            ///< `position_embedding_type` may say that nothing rotates,
+  bool rotates = true;          ///< and this what its absence means
   int rope_interval = 0;        ///< > 0: every so many-th layer does not rotate (`no_rope_layers`)
   double query_scalar = 0.0;    ///< > 0: scores are scaled by 1 / sqrt(`query_pre_attn_scalar`), or this
   double score_cap = 0.0;       ///< of `attn_logit_softcapping` where it is absent
@@ -141,6 +164,8 @@ struct Family {
   /// how large they are; the others' attention is gated.
   bool delta = false;
   bool delta_by_key_head = false;  ///< folders have `in_proj_qkvz` and `in_proj_ba`
+  /// `layer_types` says which layers are Mamba2's; where it is absent all are.
+  const MambaKeys* mamba = nullptr;
   ExpertRule experts = ExpertRule::None;
   bool normalised_experts = false;  ///< `norm_topk_prob` where it is absent
   bool shared_expert = false;       ///< reads `shared_expert_intermediate_size`

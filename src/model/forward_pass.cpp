@@ -81,8 +81,9 @@ class ForwardPass::Timer {
 //       RecurrentPass::
 //         convolve           heads  qkv, caches                       recurrent_rows, records and states
 //         with the gates     cols   router_inputs                     recurrent_gates
-//         recur              heads  recurrent_rows, recurrent_gates,  records and states; attention_results
-//                                   qkv, caches
+//         recur              heads  recurrent_rows, recurrent_gates,  records and states; attention_results,
+//                                   qkv, caches                       or recurrent_rows
+//         (norm)             rows   recurrent_rows                    attention_results
 //   (output_input)           rows*  attention_results                 output_inputs
 //   output product           cols   attention_results, output_inputs  residual or block_results
 //   (norm, scale, addition)  rows   block_results                     residual
@@ -264,7 +265,12 @@ void ForwardPass::mix_recurrent(Team& team, int index, Timer& timer) const {
                 team.split(layer.recurrent_gates.panels()));
   timer.publish(team, ForwardProfile::Rope, ws_.recurrent_rows, ws_.recurrent_gates,
                 layout_ /* its caches */);
-  pass.recur(team, layer.o.input_form() == InputForm::BF16 ? InputForm::BF16 : InputForm::F32);
+  const InputForm form = layer.o.input_form() == InputForm::BF16 ? InputForm::BF16 : InputForm::F32;
+  pass.recur(team, form);
+  if (pass.norms()) {
+    timer.publish(team, ForwardProfile::Attention, ws_.recurrent_rows, layout_ /* its caches */);
+    pass.norm(team, form);
+  }
   timer.publish(team, ForwardProfile::Attention, ws_.attention_results, layout_ /* its caches */);
 }
 
@@ -584,7 +590,7 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
     activate(ws_.expert_gate_up, ws_.expert_down_inputs, {group.first, group.first + group.rows}, panels,
              down_form, spec.activation);
   }
-  const bool shares = !layer.shared_scale.empty();
+  const bool shares = spec.experts.shared > 0;
   if (shares) {
     const void* x = prepare_rows(
         team, ws_, {.into = ws_.block_inputs, .form = layer.gate_up.input_form(), .width = config_.hidden},
@@ -628,7 +634,7 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
                      routed.share(row, i) * spec.residual_scale, config_.hidden);
     }
     if (!shares) continue;
-    const float scale = gate_of(router_input(r), layer.shared_scale);
+    const float scale = spec.experts.shared_gate ? gate_of(router_input(r), layer.shared_scale) : 1.0f;
     add_scaled_row(ws_.residual.floats(r), ws_.expert_results.floats(routed.places() + r),
                    scale * spec.residual_scale, config_.hidden);
   }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "model/config_bounds.h"
+#include "model/mamba_reader.h"
 #include "model/rope_reader.h"
 
 namespace augur {
@@ -15,6 +16,11 @@ namespace {
 bool read_bias(const JsonFields& fields, BiasRule rule, const char* key) {
   if (rule == BiasRule::Never || rule == BiasRule::Always) return rule == BiasRule::Always;
   return fields.flag(key, rule == BiasRule::OptOut);
+}
+
+/// A kind of layer_types.
+bool is_mamba(const nlohmann::json& type) {
+  return type == "mamba" || type == "linear_attention";
 }
 
 }  // namespace
@@ -155,12 +161,14 @@ void LayerReader::read_windows() {
     fields_.fail("layer_types", fmt::format("expected a list of {}", layers));
   }
   for (const nlohmann::json& type : *types) {
-    const bool other = (family_.conv && type == "conv") || (family_.delta && type == "linear_attention");
+    const bool other = (family_.conv && type == "conv") || (family_.delta && type == "linear_attention") ||
+                       (family_.mamba != nullptr && is_mamba(type));
     if (!other && type != "full_attention" && type != "sliding_attention" && type != "attention") {
       fields_.fail("layer_types", fmt::format("{} is not supported (full_attention, {})", type.dump(),
-                                              family_.conv    ? "conv"
-                                              : family_.delta ? "linear_attention"
-                                                              : "sliding_attention"));
+                                              family_.conv               ? "conv"
+                                              : family_.delta            ? "linear_attention"
+                                              : family_.mamba != nullptr ? "mamba"
+                                                                         : "sliding_attention"));
     }
     if (type == "sliding_attention" && family_.window == WindowRule::Never) {
       fields_.fail("layer_types", "sliding_attention is not supported for this model_type");
@@ -186,13 +194,10 @@ void LayerReader::read_rotations(std::int64_t max_positions) {
   }
   window_rope_ = read_rope(fields_, source);
 
-  rotates_.assign(static_cast<std::size_t>(shapes_.layers), true);
-  if (const auto kind = fields_.find_string("position_embedding_type"); kind && *kind != "rope") {
-    if (*kind != "nope" || !family_.nope) {
-      fields_.fail("position_embedding_type", fmt::format("{:?} is not supported", *kind));
-    }
-    rotates_.assign(rotates_.size(), false);
-  }
+  const auto kind = fields_.find_string("position_embedding_type");
+  if (kind && *kind != "rope" && (*kind != "nope" || !family_.nope))
+    fields_.fail("position_embedding_type", fmt::format("{:?} is not supported", *kind));
+  rotates_.assign(static_cast<std::size_t>(shapes_.layers), kind ? *kind == "rope" : family_.rotates);
   read_thetas();
   if (family_.rope_interval == 0) {
     check_rotating_layers();
@@ -252,6 +257,7 @@ void LayerReader::require_attention(const char* key, const std::vector<bool>& wi
 void LayerReader::read_recurrent_layers() {
   const auto layers = static_cast<std::size_t>(shapes_.layers);
   recurs_.assign(layers, false);
+  if (family_.mamba != nullptr) return read_mamba_layers();
   if (!family_.delta) return;
   const auto size = [&](const char* key, std::int64_t max, int fallback, std::int64_t min = 1) {
     return static_cast<int>(fields_.find_int(key, max, min).value_or(fallback));
@@ -287,6 +293,19 @@ void LayerReader::read_recurrent_layers() {
     for (std::size_t i = 0; i < layers; ++i) recurs_[i] = (i + 1) % every != 0;
   }
   require_attention(key, recurs_);
+}
+
+void LayerReader::read_mamba_layers() {
+  constexpr const char* kKey = "layer_types";
+  if (const nlohmann::json* types = fields_.find(kKey)) {  // whose kinds read_windows() checks
+    for (std::size_t i = 0; types->is_array() && i < std::min(recurs_.size(), types->size()); ++i)
+      recurs_[i] = is_mamba((*types)[i]);
+  } else {
+    recurs_.assign(recurs_.size(), true);
+  }
+  require_attention(kKey, recurs_);
+  if (std::find(recurs_.begin(), recurs_.end(), true) == recurs_.end()) return;
+  recurrent_ = read_mamba(fields_, *family_.mamba, shapes_.hidden);
 }
 
 void LayerReader::read_thetas() {
@@ -329,6 +348,9 @@ void LayerReader::read_experts() {
   }
   const auto layers = static_cast<std::size_t>(shapes_.layers);
   const auto size = [&](const char* key, std::int64_t max) { return fields_.find_int(key, max); };
+  if (const auto* none = fields_.find("num_local_experts");
+      family_.experts == ExpertRule::Granite && none != nullptr && *none == 0)
+    return;
   auto count = size("num_local_experts", kMaxExperts);
   if (!count) count = size("num_experts", kMaxExperts);
   if (!count) fields_.fail("num_local_experts", "missing");
@@ -341,6 +363,14 @@ void LayerReader::read_experts() {
     experts_.softmax_of_all = family_.experts == ExpertRule::Mixtral;
     experts_.bias = family_.experts == ExpertRule::GptOss;
     experts_.width = shapes_.intermediate;
+    has_experts_.assign(layers, true);
+    return;
+  }
+  if (family_.experts == ExpertRule::Granite) {
+    experts_.softmax_of_all = false;
+    experts_.width = static_cast<int>(fields_.require_int("intermediate_size", kMaxIntermediate));
+    experts_.shared = shapes_.intermediate;
+    experts_.shared_gate = false;
     has_experts_.assign(layers, true);
     return;
   }

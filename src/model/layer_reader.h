@@ -35,6 +35,7 @@ class LayerReader {
   void read_experts();
   void read_convolutions();
   void read_recurrent_layers();
+  void read_mamba_layers();
   void require_attention(const char* key, const std::vector<bool>& without) const;
   void clear_listed(const char* key, const nlohmann::json& list, std::vector<bool>& flags) const;
 

@@ -77,12 +77,11 @@ struct ExpertSpec {
   bool sigmoid = false;
   bool normalise = true;  ///< with softmax_of_all or sigmoid: the shares are made to sum to 1
   bool chosen_by_bias =
-      false;           ///< with sigmoid: chosen are the largest shares plus a number of each expert's
-  float scale = 1.0f;  ///< with sigmoid: of all shares
-  bool bias = false;   ///< of the router and of the experts' products
-  /// > 0: width of one more expert that every row goes to. What it gives is scaled by the sigmoid of the
-  /// row's product with a gate.
-  int shared = 0;
+      false;                ///< with sigmoid: chosen are the largest shares plus a number of each expert's
+  float scale = 1.0f;       ///< with sigmoid: of all shares
+  bool bias = false;        ///< of the router and of the experts' products
+  int shared = 0;           ///< > 0: width of one more expert that every row goes to
+  bool shared_gate = true;  ///< what that gives is scaled by the sigmoid of the row's product with a gate
 
   friend bool operator==(const ExpertSpec&, const ExpertSpec&) = default;
 };

@@ -16,16 +16,6 @@ namespace augur {
 std::vector<std::int64_t> gguf_value_order(const GgufArchitecture& architecture, const RecurrentSpec& delta,
                                            std::int64_t first, std::int64_t width);
 
-/// Number i of the result is values[order[i]]; an empty order changes nothing.
-template <class T>
-std::vector<T> in_order(std::vector<T> values, const std::vector<std::int64_t>& order) {
-  if (order.empty()) return values;
-  std::vector<T> result;
-  result.reserve(order.size());
-  for (const std::int64_t at : order) result.push_back(values[static_cast<std::size_t>(at)]);
-  return result;
-}
-
 /// Appends what GGUF makes of a gated delta rule's tensor of a folder: `items` without their types. False: it
 /// is none. Error naming the tensor for a shape that is not the configuration's.
 bool lay_out_recurrent(const ModelConfig& config, const GgufArchitecture& architecture,

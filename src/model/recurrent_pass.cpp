@@ -55,10 +55,12 @@ void RecurrentPass::convolve_head(int head, const BatchLayout::Sequence& sequenc
     for (const std::int64_t slot : in_.layout.before(row)) rows[count++] = seen(slot);
     rows[count++] = ws.qkv.floats(row) + first;
     float* const out = ws.recurrent_rows.floats(row) + first;
-    convolve_row({rows.data(), count}, in_.weights.taps.data() + first, spec.channels(), nullptr, nullptr,
-                 width, InputForm::F32, out);
-    if (query) unit_row(out, width, kUnitEps, 1.0f / std::sqrt(static_cast<float>(spec.key_dim)), out);
-    if (key) unit_row(out, width, kUnitEps, 1.0f, out);
+    convolve_row({rows.data(), count}, in_.weights.taps.data() + first, spec.channels(),
+                 spec.conv_bias ? in_.weights.taps_bias.data() + first : nullptr, nullptr, width,
+                 InputForm::F32, out);
+    if (query && !spec.mamba())
+      unit_row(out, width, kUnitEps, 1.0f / std::sqrt(static_cast<float>(spec.key_dim)), out);
+    if (key && !spec.mamba()) unit_row(out, width, kUnitEps, 1.0f, out);
     if (in_.layout.slot(row) < sequence.first_record) continue;
     float* const record = records.row(in_.layout.slot(row));
     std::copy_n(ws.qkv.floats(row) + first, width, record + memory_.channels() + first);
@@ -102,25 +104,60 @@ void RecurrentPass::recur(const Team& team, InputForm form) const {
       for (std::int64_t column = 0; column < spec.value_dim; column += memory_.tile())
         run_tile(head, sequence, column);
     }
-    const std::int64_t first = h * spec.value_dim;
-    for (int row = 0; row < in_.layout.rows(); ++row) {
-      float* const out = ws.recurrent_rows.floats(row) + 2 * spec.keys() + first;
-      rms_norm(out, in_.weights.recurrent_norm.data(), in_.norm_eps, spec.value_dim, InputForm::F32, out);
-      silu_mul(ws.qkv.floats(row) + spec.channels() + first, out, spec.value_dim, form,
-               static_cast<std::byte*>(ws.attention_results.row(form, row)) + row_bytes(form, first));
-    }
+    finish_head(value, form);
   }
 }
 
-/// b becomes beta, and a alpha.
-void RecurrentPass::prepare_gates(const Range& heads) const {
-  const std::int64_t count = heads.end - heads.begin;
+/// What a head gives, on its way out.
+void RecurrentPass::finish_head(int value_head, InputForm form) const {
+  const RecurrentSpec& spec = in_.spec;
+  Workspace& ws = in_.workspace;
+  const std::int64_t first = std::int64_t{value_head} * spec.value_dim;
   for (int row = 0; row < in_.layout.rows(); ++row) {
-    float* const beta = in_.workspace.recurrent_gates.floats(row) + heads.begin;
-    float* const alpha = beta + in_.workspace.recurrent_gates.stride() / 2;
-    sigmoid_row(beta, count, beta);
-    softplus_row(alpha, in_.weights.recurrent_bias.data() + heads.begin, count, alpha);
-    decay_row(alpha, in_.weights.recurrent_decay.data() + heads.begin, count, alpha);
+    float* const out = ws.recurrent_rows.floats(row) + 2 * spec.keys() + first;
+    const float* const z = ws.qkv.floats(row) + spec.channels() + first;
+    if (norms()) {
+      silu_mul(z, out, spec.value_dim, InputForm::F32, out);
+      continue;
+    }
+    rms_norm(out, in_.weights.recurrent_norm.data(), in_.norm_eps, spec.value_dim, InputForm::F32, out);
+    silu_mul(z, out, spec.value_dim, form,
+             static_cast<std::byte*>(ws.attention_results.row(form, row)) + row_bytes(form, first));
+  }
+}
+
+void RecurrentPass::norm(const Team& team, InputForm form) const {
+  const RecurrentSpec& spec = in_.spec;
+  Workspace& ws = in_.workspace;
+  const std::int64_t width = spec.norm_width();
+  const Range items = team.split(std::int64_t{spec.key_heads} * in_.layout.rows());
+  for (std::int64_t i = items.begin; i < items.end; ++i) {
+    const std::int64_t row = i / spec.key_heads;
+    const std::int64_t first = i % spec.key_heads * width;
+    rms_norm(ws.recurrent_rows.floats(row) + 2 * spec.keys() + first,
+             in_.weights.recurrent_norm.data() + first, in_.norm_eps, width, form,
+             static_cast<std::byte*>(ws.attention_results.row(form, row)) + row_bytes(form, first));
+  }
+}
+
+/// b becomes beta, and a alpha; or dt becomes the step, and alpha is made of it.
+void RecurrentPass::prepare_gates(const Range& heads) const {
+  const RecurrentSpec& spec = in_.spec;
+  const std::int64_t count = heads.size();
+  const float* const bias = in_.weights.recurrent_bias.data() + heads.begin;
+  const float* const decay = in_.weights.recurrent_decay.data() + heads.begin;
+  for (int row = 0; row < in_.layout.rows(); ++row) {
+    float* const first = in_.workspace.recurrent_gates.floats(row) + heads.begin;
+    float* const alpha = first + in_.workspace.recurrent_gates.stride() / 2;
+    if (spec.mamba()) {
+      softplus_row(first, bias, count, first);
+      for (std::int64_t h = 0; h < count; ++h) first[h] = std::clamp(first[h], spec.step_min, spec.step_max);
+      decay_row(first, decay, count, alpha);
+      continue;
+    }
+    sigmoid_row(first, count, first);
+    softplus_row(alpha, bias, count, alpha);
+    decay_row(alpha, decay, count, alpha);
   }
 }
 
@@ -152,8 +189,15 @@ void RecurrentPass::run_tile(const Head& head, const BatchLayout::Sequence& sequ
       record[memory_.alpha(head.value)] = alpha;
       d = record + memory_.d(head.value) + column;
     }
-    delta_token(tile, spec.key_dim, width, rows + memory_.k(head.key),
-                rows + spec.keys() + memory_.k(head.key), v, alpha, gates[head.value], d, v);
+    const float* const q = rows + memory_.k(head.key);
+    const float* const k = q + spec.keys();
+    const float gate = gates[head.value];
+    if (spec.mamba()) {
+      mamba_token(tile, spec.key_dim, width, q, k, v, alpha, gate,
+                  in_.weights.recurrent_skip[static_cast<std::size_t>(head.value)], d, v);
+    } else {
+      delta_token(tile, spec.key_dim, width, q, k, v, alpha, gate, d, v);
+    }
   };
   const bool folds = state.folded < sequence.fold_to;
   const auto fold = [&] {

@@ -9,9 +9,10 @@
 
 namespace augur {
 
-/// What a layer with a delta rule does in a forward pass between its products. Two phases, with a barrier
-/// between them; each is shared out by heads, which do not meet. S is read from memory and written to it once
-/// at most, whatever the tree: a tile of it stays in a cache while all rows of a sequence go through it.
+/// What a layer with a recurrence does in a forward pass between its products. Two phases, with a barrier
+/// between them, and a third where norms() says so; the first two are shared out by heads, which do not meet.
+/// S is read from memory and written to it once at most, whatever the tree: a tile of it stays in a cache
+/// while all rows of a sequence go through it.
 class RecurrentPass {
  public:
   struct Inputs {
@@ -30,14 +31,20 @@ class RecurrentPass {
   /// Queries, keys and values: workspace's `qkv` to `recurrent_rows`. Writes what records and the state's
   /// tail keep of them.
   void convolve(const Team& team) const;
-  /// What the heads give, normed and gated: `recurrent_rows`, `recurrent_gates` and `qkv` to
-  /// `attention_results`, of rows in `form`. Writes records and states.
+  /// What the heads give, gated, and normed by head: `recurrent_rows`, `recurrent_gates` and `qkv` to
+  /// `attention_results`, of rows in `form`. Where norms(), gated only, in the values' place of
+  /// `recurrent_rows`. Writes records and states.
   void recur(const Team& team, InputForm form) const;
+  /// Whether norms go over several heads: norm() is to follow.
+  bool norms() const { return in_.spec.mamba(); }
+  /// `recurrent_rows` to `attention_results`, of rows in `form`. Shared out by rows and key heads.
+  void norm(const Team& team, InputForm form) const;
 
  private:
   struct Head;
   void convolve_head(int head, const BatchLayout::Sequence& sequence) const;
   void prepare_gates(const Range& heads) const;
+  void finish_head(int value_head, InputForm form) const;
   void run_tile(const Head& head, const BatchLayout::Sequence& sequence, std::int64_t column) const;
 
   const Inputs in_;

@@ -2,12 +2,42 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "base/elementary.h"
 
 namespace augur {
 
 float recurrent_decay(float logarithm) {
   return static_cast<float>(-elementary::exp(static_cast<double>(logarithm)));
+}
+
+namespace {
+
+RecurrentPieces mamba_pieces(const std::string& name, const RecurrentSpec& spec) {
+  const std::int64_t keys = spec.keys();
+  const std::int64_t values = spec.values();
+  const std::int64_t stored = 2 * values + 2 * keys + spec.value_heads;
+  const auto rows = [&](std::int64_t first, std::int64_t n) {
+    return MatrixPiece{.name = name, .n = n, .from = {.offset = first}, .stored = stored};
+  };
+  return {
+      .qkvz = {rows(2 * values + keys, keys), rows(2 * values, keys), rows(values, values), rows(0, values)},
+      .gates = {rows(2 * values + 2 * keys, spec.value_heads)}};
+}
+
+}  // namespace
+
+std::vector<std::int64_t> stored_channels(const RecurrentSpec& spec) {
+  if (!spec.mamba()) return {};
+  std::vector<std::int64_t> channels(static_cast<std::size_t>(spec.channels()));
+  const auto queries = channels.begin();
+  const auto keys = queries + static_cast<std::ptrdiff_t>(spec.keys());
+  const auto values = keys + static_cast<std::ptrdiff_t>(spec.keys());
+  std::iota(queries, keys, spec.values() + spec.keys());
+  std::iota(keys, values, spec.values());
+  std::iota(values, channels.end(), 0);
+  return channels;
 }
 
 RecurrentPieces recurrent_pieces(const Family& family, const RecurrentSpec& recurrent,
@@ -19,6 +49,7 @@ RecurrentPieces recurrent_pieces(const Family& family, const RecurrentSpec& recu
   };
   const std::int64_t heads = recurrent.value_heads;
   const std::int64_t shared = heads / recurrent.key_heads;  // value heads of a key head
+  if (recurrent.mamba()) return mamba_pieces(at(names.mamba_in), recurrent);
   RecurrentPieces pieces;
   if (by_key_head(names.delta_qkvz, names.delta_qkv)) {
     const std::int64_t keys = recurrent.key_dim;
@@ -39,15 +70,14 @@ RecurrentPieces recurrent_pieces(const Family& family, const RecurrentSpec& recu
     pieces.qkvz.push_back({.name = at(names.delta_z), .n = recurrent.values()});
   }
   if (by_key_head(names.delta_ba, names.delta_b)) {
-    pieces.b = {.name = at(names.delta_ba),
-                .n = heads,
-                .from = {.offset = 0, .block = shared, .stride = 2 * shared},
-                .stored = 2 * heads};
-    pieces.a = pieces.b;
-    pieces.a.from.offset = shared;
+    for (const std::int64_t first : {std::int64_t{0}, shared}) {
+      pieces.gates.push_back({.name = at(names.delta_ba),
+                              .n = heads,
+                              .from = {.offset = first, .block = shared, .stride = 2 * shared},
+                              .stored = 2 * heads});
+    }
   } else {
-    pieces.b = {.name = at(names.delta_b), .n = heads};
-    pieces.a = {.name = at(names.delta_a), .n = heads};
+    pieces.gates = {{.name = at(names.delta_b), .n = heads}, {.name = at(names.delta_a), .n = heads}};
   }
   return pieces;
 }

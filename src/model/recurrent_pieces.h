@@ -7,18 +7,31 @@
 
 namespace augur {
 
+/// Number i of the result is values[order[i]]; an empty order changes nothing.
+template <class T>
+std::vector<T> in_order(std::vector<T> values, const std::vector<std::int64_t>& order) {
+  if (order.empty()) return values;
+  std::vector<T> result;
+  result.reserve(order.size());
+  for (const std::int64_t at : order) result.push_back(values[static_cast<std::size_t>(at)]);
+  return result;
+}
+
 /// LayerWeights::recurrent_decay of what Hugging Face stores as `A_log`.
 float recurrent_decay(float logarithm);
 
-/// The rows of a layer with a gated delta rule, in the order of the heads that the files have.
+/// The rows of a layer with a recurrence, in the order of the heads that the files have.
 struct RecurrentPieces {
-  std::vector<MatrixPiece> qkvz;  ///< LayerWeights::qkv: queries, keys, values, z
-  MatrixPiece b, a;               ///< LayerWeights::recurrent_gates
+  std::vector<MatrixPiece> qkvz;   ///< LayerWeights::qkv: queries, keys, values, z
+  std::vector<MatrixPiece> gates;  ///< LayerWeights::recurrent_gates: b and a, or dt
 };
 
-/// `prefix`: of the layer's names. Where `source` knows, it says whether the rows lie apart (`in_proj_qkv`,
-/// `in_proj_z`, `in_proj_b`, `in_proj_a`), or by key head in two matrices (`in_proj_qkvz`, `in_proj_ba`),
-/// else the family does.
+/// Where channel i of the convolution is among those of the files: at [i]; empty: in the same place.
+std::vector<std::int64_t> stored_channels(const RecurrentSpec& spec);
+
+/// `prefix`: of the layer's names. Of a delta rule `source`, where it knows, says whether the rows lie apart
+/// (`in_proj_qkv`, `in_proj_z`, `in_proj_b`, `in_proj_a`), or by key head in two matrices (`in_proj_qkvz`,
+/// `in_proj_ba`), else the family does. Mamba2 has one matrix: z, values, keys, queries, dt.
 RecurrentPieces recurrent_pieces(const Family& family, const RecurrentSpec& recurrent,
                                  const std::string& prefix, const WeightSource& source);
 

@@ -1,20 +1,32 @@
 #pragma once
 #include <cstdint>
+#include <limits>
 
 namespace augur {
 
-/// A gated delta rule, which a layer may have in attention's place (Qwen3-Next, Qwen3.5). Of what the block
-/// reads its first product gives queries, keys and values, which go through a short convolution by channel
-/// and SiLU; a gate z of [value_heads, value_dim]; and two numbers per value head, b and a. Each value head
-/// has a state S of [key_dim, value_dim] that starts at zero. With q and k of its key head made unit vectors
-/// (q divided by sqrt(key_dim) besides), beta = sigmoid(b) and
-/// alpha = exp(-exp(A_log) softplus(a + dt_bias)), a token makes of it
+/// What a token makes of a state, see RecurrentSpec.
+enum class RecurrentRule { GatedDelta, Mamba2 };
+
+/// A recurrence, which a layer may have in attention's place. Of what the block reads its first product gives
+/// queries q, keys k and values v, which go through a short convolution by channel and SiLU, and a gate z of
+/// [value_heads, value_dim]; another one or two numbers per value head. Each value head has a state S of
+/// [key_dim, value_dim] that starts at zero; a token makes of it
 ///
-///     S = alpha S,   d = beta (v - S^T k),   S = S + k d^T,   o = S^T q
+///     S = alpha S,   S = S + k d^T,   o = S^T q
 ///
-/// and the block adds out(rms_norm(o) silu(z)), the norm by head (Yang et al., "Gated Delta Networks", 2024,
-/// eq. 10; Qwen3-Next's layer).
+/// with q and k of its key head. What d and alpha are, and what becomes of o, is the rule's:
+///
+/// GatedDelta (Qwen3-Next, Qwen3.5): q and k are made unit vectors, q divided by sqrt(key_dim) besides. Of
+/// two numbers b and a, with beta = sigmoid(b) and alpha = exp(-exp(A_log) softplus(a + dt_bias)), d = beta
+/// (v - S^T k), S as alpha has left it. The block adds out(rms_norm(o) silu(z)), the norm by head (Yang et
+/// al., "Gated Delta Networks", 2024, eq. 10; Qwen3-Next's layer).
+///
+/// Mamba2 (Granite 4, Nemotron-H; there B is k, C is q, x is v, and key heads are groups): of one number
+/// with step = softplus(dt + dt_bias), at least step_min and at most step_max, alpha = exp(-exp(A_log) step)
+/// and d = step v. The block adds out(rms_norm((o + D v) silu(z))), D a number per value head, the norm over
+/// all value heads of a key head together (Dao and Gu, "Transformers are SSMs", 2024, sections 5 and 7).
 struct RecurrentSpec {
+  RecurrentRule rule = RecurrentRule::GatedDelta;
   int key_heads = 0;  ///< 0: the layer has something else
   int value_heads = 0;
   int key_dim = 0, value_dim = 0;
@@ -22,9 +34,17 @@ struct RecurrentSpec {
   /// Value head h reads key head h % key_heads, as GGUF files of Qwen3.5 order them; else
   /// h / (value_heads / key_heads).
   bool interleaved = false;
+  // Of Mamba2:
+  bool conv_bias = false;  ///< of the convolution
+  float step_min = 0.0f;
+  float step_max = std::numeric_limits<float>::infinity();
 
+  bool mamba() const { return rule == RecurrentRule::Mamba2; }
   std::int64_t keys() const { return std::int64_t{key_heads} * key_dim; }
   std::int64_t values() const { return std::int64_t{value_heads} * value_dim; }
+  /// Numbers that a norm of what the heads give goes over, and has weights for.
+  std::int64_t norm_width() const { return mamba() ? values() / key_heads : value_dim; }
+  std::int64_t norm_weights() const { return mamba() ? values() : value_dim; }
   /// Of the convolution: queries, keys, values.
   std::int64_t channels() const { return 2 * keys() + values(); }
   int key_head(int value_head) const {

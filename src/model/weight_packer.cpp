@@ -152,14 +152,16 @@ void WeightPacker::vector(std::vector<float>& target, const std::string& name, s
 }
 
 void WeightPacker::taps(std::vector<float>& target, const std::string& name, std::int64_t channels,
-                        std::int64_t taps) {
+                        std::int64_t taps, const std::vector<std::int64_t>& stored) {
   const RowReader read = source_.open(name, {channels, 1, taps});
   std::vector<float> by_channel(static_cast<std::size_t>(channels * taps));
   read(0, channels, by_channel.data());
   target.resize(by_channel.size());
   for (std::int64_t c = 0; c < channels; ++c) {
+    const std::int64_t from = stored.empty() ? c : stored[static_cast<std::size_t>(c)];
     for (std::int64_t t = 0; t < taps; ++t)
-      target[static_cast<std::size_t>(t * channels + c)] = by_channel[static_cast<std::size_t>(c * taps + t)];
+      target[static_cast<std::size_t>(t * channels + c)] =
+          by_channel[static_cast<std::size_t>(from * taps + t)];
   }
 }
 
@@ -268,7 +270,8 @@ void pack_experts(WeightPacker& packer, const ModelConfig& config, const ExpertS
     packer.matrix(layer.down, name(names.shared_down), hidden, spec.shared);
     packer.reserve(layer.gate_up, 2 * round_to_panel(spec.shared), hidden);
     packer.reserve(layer.down, hidden, spec.shared);
-    packer.vector(layer.shared_scale, fmt::format("{}{}", prefix, names.shared_scale), hidden);
+    if (spec.shared_gate)
+      packer.vector(layer.shared_scale, fmt::format("{}{}", prefix, names.shared_scale), hidden);
   }
   layer.experts.resize(static_cast<std::size_t>(spec.count));
   for (int e = 0; e < spec.count; ++e) {
@@ -373,14 +376,21 @@ void pack_recurrent(WeightPacker& packer, const ModelConfig& config, const Layer
   };
   const RecurrentPieces pieces = recurrent_pieces(family, recurrent, prefix, packer.source());
   packer.fused(layer.qkv, pieces.qkvz, config.hidden);
-  packer.exact(layer.recurrent_gates, std::array{pieces.b, pieces.a}, config.hidden);
+  packer.exact(layer.recurrent_gates, pieces.gates, config.hidden);
   packer.matrix(layer.o, at(names.recurrent_out, ".weight"), config.hidden, recurrent.values());
   packer.reserve(layer.o, config.hidden, recurrent.values());
-  packer.taps(layer.taps, at(names.recurrent_taps, ".weight"), recurrent.channels(), recurrent.taps);
+  const std::vector<std::int64_t> channels = stored_channels(recurrent);
+  packer.taps(layer.taps, at(names.recurrent_taps, ".weight"), recurrent.channels(), recurrent.taps,
+              channels);
+  if (recurrent.conv_bias) {
+    packer.vector(layer.taps_bias, at(names.recurrent_taps, ".bias"), recurrent.channels());
+    layer.taps_bias = in_order(std::move(layer.taps_bias), channels);
+  }
+  if (recurrent.mamba()) packer.vector(layer.recurrent_skip, at(names.mamba_skip), recurrent.value_heads);
   packer.decay(layer.recurrent_decay, at(names.recurrent_log), at(names.recurrent_decay),
                recurrent.value_heads);
   packer.vector(layer.recurrent_bias, at(names.recurrent_bias), recurrent.value_heads);
-  packer.vector(layer.recurrent_norm, at(names.recurrent_norm), recurrent.value_dim);
+  packer.vector(layer.recurrent_norm, at(names.recurrent_norm), recurrent.norm_weights());
 }
 
 }  // namespace

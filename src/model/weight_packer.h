@@ -58,8 +58,10 @@ class WeightPacker {
   /// likewise.
   void decay(std::vector<float>& target, const std::string& logarithm, const std::string& name,
              std::int64_t n);
-  /// Those of a short convolution, stored as [channels, 1, taps], as [taps, channels], likewise.
-  void taps(std::vector<float>& target, const std::string& name, std::int64_t channels, std::int64_t taps);
+  /// Those of a short convolution, stored as [channels, 1, taps], as [taps, channels], likewise. `stored`:
+  /// where channel i is among the stored ones; empty: in its place.
+  void taps(std::vector<float>& target, const std::string& name, std::int64_t channels, std::int64_t taps,
+            const std::vector<std::int64_t>& stored = {});
   /// The weights of a norm, likewise.
   void norm(std::vector<float>& target, const std::string& name, std::int64_t n, float offset);
   /// A bias, mapped as the rows of its matrix are; `target` has its size already.

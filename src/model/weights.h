@@ -32,22 +32,22 @@ struct LayerWeights {
   std::vector<float> q_norm, k_norm;
   std::vector<float> sinks;  ///< [heads], or empty
   /// Rows: all query heads, all key heads, all value heads, then all heads' gates where LayerSpec::gated; or
-  /// a convolution's b, c, x; or a delta rule's queries, keys, values, z.
+  /// a convolution's b, c, x; or a recurrence's queries, keys, values, z.
   FusedMatrix qkv;
   PackedMatrix o;
   std::vector<float> taps, taps_bias;  ///< [taps, channels] and [channels] of a convolution, or empty
-  // Of a delta rule: what gives b and a, in float32 [2 * value_heads rounded up to 16, hidden], the a of
-  // value head 0 first of the second half; -exp(A_log) and dt_bias [value_heads]; the weights of its norm
-  // [value_dim].
+  // Of a recurrence: what gives b and a, in float32 [2 * value_heads rounded up to 16, hidden], the a of
+  // value head 0 first of the second half, or dt [value_heads, hidden]; -exp(A_log) and dt_bias
+  // [value_heads]; of Mamba2 D [value_heads]; the weights of its norm [RecurrentSpec::norm_weights()].
   PackedMatrix recurrent_gates;
-  std::vector<float> recurrent_decay, recurrent_bias, recurrent_norm;
+  std::vector<float> recurrent_decay, recurrent_bias, recurrent_skip, recurrent_norm;
   /// Panels of 16 rows, alternately of gate and of up: whoever computes a pair of panels can apply the
   /// activation to it. Gate and up are padded to whole panels.
   PackedMatrix gate_up;
   PackedMatrix down;
   // Where the layer has experts these two are those of the one that all rows go to, if there is one, and its
-  // gate [hidden]; the others come beside it. Rows are routed in float32.
-  std::vector<float> shared_scale;  ///< empty: no expert is shared
+  // gate [hidden], if it has one; the others come beside it. Rows are routed in float32.
+  std::vector<float> shared_scale;  ///< or empty
   PackedMatrix router;              ///< [experts, hidden]
   std::vector<float> router_bias;
   std::vector<float> choice_bias;  ///< [experts] by which they are chosen and not shared, or empty
@@ -60,18 +60,10 @@ struct LayerWeights {
 template <class Layer, class Visit>
 void for_each_matrix(Layer& layer, const LayerSpec& spec, const Visit& visit) {
   for (auto& matrix : layer.qkv.matrices) visit(matrix, 1.0);
-  if (layer.recurrent_gates.k() > 0) visit(layer.recurrent_gates, 1.0);
-  visit(layer.o, 1.0);
-  if (layer.experts.empty()) {
-    visit(layer.gate_up, 1.0);
-    visit(layer.down, 1.0);
-    return;
+  for (auto* matrix : {&layer.recurrent_gates, &layer.o, &layer.gate_up, &layer.down, &layer.router}) {
+    if (matrix->k() > 0) visit(*matrix, 1.0);
   }
-  if (!layer.shared_scale.empty()) {
-    visit(layer.gate_up, 1.0);
-    visit(layer.down, 1.0);
-  }
-  visit(layer.router, 1.0);
+  if (layer.experts.empty()) return;
   const double share = static_cast<double>(spec.experts.active) / static_cast<double>(layer.experts.size());
   for (auto& expert : layer.experts) {
     visit(expert.gate_up, share);

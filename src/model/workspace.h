@@ -115,16 +115,16 @@ struct Workspace {
   InputRows given_inputs;     ///< [rows, given width] the same, given to the first layer's attention
   RowBuffer qkv;  ///< [rows, (heads + 2 * kv_heads) * head_dim] float32: queries, keys, values; of a layer
                   ///< with a short convolution [rows, 3 * hidden]: b, c, x
-  RowBuffer
-      recurrent_rows;  ///< [rows, channels] float32 of a delta rule: q, k, v, and then what its heads give
-  RowBuffer
-      recurrent_gates;  ///< [rows, 2 * value heads rounded up to 16] float32: b and a, then beta and alpha
+  /// [rows, channels] float32 of a recurrence: q, k, v, and then in the values' place what its heads give
+  RowBuffer recurrent_rows;
+  /// [rows, 2 * value heads rounded up to 16] float32: b or dt, and a; then beta or the step, and alpha
+  RowBuffer recurrent_gates;
   InputRows attention_results;  ///< [rows, heads * head_dim], or of such a layer [rows, hidden]
   PreparedRows output_inputs;   ///< [rows, heads * head_dim] attention's results, quantised
   RowBuffer gate_up;            ///< [rows, pairs of 16 gate and 16 up] float32
   InputRows down_inputs;        ///< [rows, intermediate] the activation of gate_up
   // Of layers with experts, by place (ExpertRows) but for the first two.
-  InputRows router_inputs;       ///< [rows, hidden] float32, likewise of a delta rule's gates
+  InputRows router_inputs;       ///< [rows, hidden] float32, likewise of a recurrence's gates
   RowBuffer router_scores;       ///< [rows, experts] float32
   InputRows expert_inputs;       ///< [places, hidden]
   RowBuffer expert_gate_up;      ///< [places, pairs of 16 gate and 16 up] float32

@@ -46,6 +46,11 @@ DELTA_EXPERTS = dict(num_experts=6, num_experts_per_tok=2, moe_intermediate_size
                      shared_expert_intermediate_size=40)
 
 
+GRANITE4 = dict(hidden_size=40, num_attention_heads=4, num_key_value_heads=2, vocab_size=144, max_position_embeddings=256,
+                rms_norm_eps=1e-5, attention_multiplier=0.3, embedding_multiplier=6.0, residual_multiplier=0.5,
+                logits_scaling=2.0, bos_token_id=1, eos_token_id=2)
+
+
 def sections(share, pairs):
     """Qwen3.5's rotation: of texts' tokens all its positions are the same."""
     return {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": share,
@@ -165,6 +170,21 @@ MODELS = {
         vision_config=dict(hidden_size=8, intermediate_size=16, depth=1, num_heads=1, patch_size=4, spatial_merge_size=1,
                            temporal_patch_size=1, out_hidden_size=40, num_position_embeddings=4),
         image_token_id=10, video_token_id=11, vision_start_token_id=12, vision_end_token_id=13, tie_word_embeddings=False),
+    # Ten heads of one group, states of no whole panels.
+    "granite4_hybrid": GraniteMoeHybridConfig(
+        **GRANITE4, num_hidden_layers=4, intermediate_size=72, shared_intermediate_size=72, num_local_experts=0,
+        num_experts_per_tok=0, mamba_n_heads=10, mamba_d_head=8, mamba_d_state=24, position_embedding_type="nope",
+        layer_types=["linear_attention", "full_attention", "linear_attention", "linear_attention"]),
+    "granite4_hybrid_moe": GraniteMoeHybridConfig(
+        **GRANITE4, num_hidden_layers=3, intermediate_size=24, shared_intermediate_size=40, num_local_experts=6,
+        num_experts_per_tok=2, mamba_n_heads=4, mamba_d_head=20, mamba_d_state=16, mamba_n_groups=2,
+        position_embedding_type="nope", tie_word_embeddings=True,
+        layer_types=["linear_attention", "full_attention", "linear_attention"]),
+    "granite4_hybrid_rope": GraniteMoeHybridConfig(
+        **GRANITE4, num_hidden_layers=2, intermediate_size=72, shared_intermediate_size=72, num_local_experts=0,
+        num_experts_per_tok=0, mamba_n_heads=12, mamba_d_head=10, mamba_expand=3, mamba_d_state=16, mamba_n_groups=4,
+        mamba_d_conv=3, mamba_conv_bias=False, time_step_limit=(0.2, 1.5), position_embedding_type="rope",
+        layer_types=["linear_attention", "full_attention"]),
 }
 # These have a layer that drafts beside them, which transformers passes over.
 DRAFTING = ("qwen3_next", "qwen3_5", "qwen3_5_moe")
@@ -174,7 +194,8 @@ NEWER = ("yarn_rope", "qwen3", "gemma3", "gpt_oss", "gpt_oss_folder", "gpt_oss_m
 # Inputs of these are as long as those of models with windows, to be longer than an original
 # context, or than a page of the cache.
 # Not of those with experts and states: an expert that bf16 chooses otherwise is remembered by all later tokens.
-LONG = ("ministral3", "lfm2", "lfm2_bias", "lfm2_moe", "qwen3_5", "qwen3_5_three", "qwen3_5_whole")
+LONG = ("ministral3", "lfm2", "lfm2_bias", "lfm2_moe", "qwen3_5", "qwen3_5_three", "qwen3_5_whole", "granite4_hybrid",
+        "granite4_hybrid_rope")
 # Keys that tell nothing about the model.
 NOISE = {"transformers_version", "initializer_range", "use_cache", "pretraining_tp", "pad_token_id", "dtype", "torch_dtype",
          "attention_dropout"}
@@ -188,7 +209,11 @@ KEPT = ("architectures", "model_type", *BASE, "num_key_value_heads", "head_dim",
         "norm_eps", "conv_L_cache", "conv_bias", "block_auto_adjust_ff_dim", "block_ffn_dim_multiplier",
         "block_multiple_of", "full_attn_idxs", "num_dense_layers", "use_expert_bias", "routed_scaling_factor",
         "layer_rope_theta", "linear_num_key_heads", "linear_num_value_heads", "linear_key_head_dim",
-        "linear_value_head_dim", "linear_conv_kernel_dim")
+        "linear_value_head_dim", "linear_conv_kernel_dim", "mamba_n_heads", "mamba_n_groups", "mamba_d_state",
+        "mamba_d_head", "mamba_d_conv", "mamba_expand", "mamba_conv_bias", "mamba_proj_bias", "time_step_limit")
+
+
+PUBLISHED = {"linear_attention": "mamba", "full_attention": "attention"}
 
 
 def older_rope_keys(config):
@@ -288,7 +313,9 @@ def make(name, config, seed):
                 offset = name.startswith("gemma") or name.startswith("qwen3_next") or name.startswith("qwen3_5")
                 p.copy_((0 if offset and "linear_attn" not in key else 1) + 0.2 * torch.randn_like(p))
             elif key.endswith("A_log"):  # states that forget between much and little of themselves
-                p.copy_(torch.empty_like(p).uniform_(-4, -0.3))
+                p.copy_(torch.empty_like(p).uniform_(-4, 1 if "mamba" in key else -0.3))
+            elif key.endswith(".D"):
+                p.copy_(1 + 0.5 * torch.randn_like(p))
             elif key.endswith("bias") or key.endswith("sinks"):
                 p.copy_(0.3 * torch.randn_like(p))
             else:  # large enough that attention and activations are far from linear
@@ -318,6 +345,9 @@ def make(name, config, seed):
     fields = {k: v for k, v in json.loads(config.to_json_string(use_diff=False)).items() if k not in NOISE}
     hybrid = name.startswith("lfm2") or hasattr(config, "linear_num_key_heads")
     newer = ("layer_types",) if name in NEWER and (windowed or hybrid) else ("max_window_layers",)
+    if config.model_type == "granitemoehybrid":  # as published, and as llama.cpp's converter knows them
+        newer = ("layer_types",)
+        fields["layer_types"] = [PUBLISHED[kind] for kind in fields["layer_types"]]
     fields = {k: fields[k] for k in (*KEPT, *newer) if k in fields}
     fields["architectures"] = [type(model).__name__]
     if name in DRAFTING and config.model_type != "qwen3_next":

@@ -212,6 +212,17 @@ inline void add_rows(RowCases& to) {
     for (const Row* row : {&state, &d, &out}) words.add(*row);
     return words;
   });
+  to.add("a token of Mamba2", [](Inputs& in, const Row& x) {
+    constexpr std::int64_t kKeys = 5;
+    const std::int64_t n = std::ssize(x);
+    Row state = in.values(kKeys * n), d(x.size()), out(x.size());
+    const Row q = in.values(kKeys), k = in.values(kKeys);
+    mamba_token(state.data(), kKeys, n, q.data(), k.data(), x.data(), 0.8125f, 0.375f, 1.75f, d.data(),
+                out.data());
+    Words words;
+    for (const Row* row : {&state, &d, &out}) words.add(*row);
+    return words;
+  });
   to.add("exp_row", [](Inputs&, const Row& x) {
     return output(InputForm::F32, std::ssize(x), [&](InputForm, void* out) {
       exp_row(x.data(), std::ssize(x), 0.25f, 0.75f, static_cast<float*>(out));

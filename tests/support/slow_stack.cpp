@@ -324,11 +324,12 @@ SlowRows SlowStack::run_recurrent(const Pass& pass, int index, const SlowRows& x
             sum += weights.taps[t * static_cast<std::size_t>(channels) + static_cast<std::size_t>(c)] *
                    seen[t][c];
         }
+        if (spec.conv_bias) sum += weights.taps_bias[static_cast<std::size_t>(c)];
         mine(row)[c] = sum;
       }
       const std::vector<float> ones(static_cast<std::size_t>(channels), 1.0f);
       silu_mul(mine(row), ones.data(), channels, InputForm::F32, mine(row));
-      for (int h = 0; h < spec.key_heads; ++h) {
+      for (int h = 0; !spec.mamba() && h < spec.key_heads; ++h) {
         float* const q = mine(row) + memory.k(h);
         unit_row(q, spec.key_dim, 1e-6f, 1.0f / std::sqrt(static_cast<float>(spec.key_dim)), q);
         unit_row(q + spec.keys(), spec.key_dim, 1e-6f, 1.0f, q + spec.keys());
@@ -371,19 +372,34 @@ SlowRows SlowStack::run_recurrent(const Pass& pass, int index, const SlowRows& x
         const float* const q = mine(row) + memory.k(key);
         const float* const k = q + spec.keys();
         const float* const v = mine(row) + 2 * spec.keys() + h * spec.value_dim;
-        float beta = 0, alpha = 0;
-        sigmoid_row(gates.row(row) + h, 1, &beta);
-        softplus_row(gates.row(row) + gates.width / 2 + h,
-                     &weights.recurrent_bias[static_cast<std::size_t>(h)], 1, &alpha);
-        decay_row(&alpha, &weights.recurrent_decay[static_cast<std::size_t>(h)], 1, &alpha);
-        s.decay(alpha);
-        std::vector<float> d;
-        for (std::int64_t j = 0; j < spec.value_dim; ++j) d.push_back((v[j] - s.read(k, j)) * beta);
-        s.add(k, d.data());
+        const auto head = static_cast<std::size_t>(h);
+        const float* const z = qkvz.row(row) + channels + h * spec.value_dim;
         float* const o = out.row(row) + h * spec.value_dim;
-        for (std::int64_t j = 0; j < spec.value_dim; ++j) o[j] = s.read(q, j);
-        rms_norm(o, weights.recurrent_norm.data(), config_.norm_eps, spec.value_dim, InputForm::F32, o);
-        silu_mul(qkvz.row(row) + channels + h * spec.value_dim, o, spec.value_dim, InputForm::F32, o);
+        std::vector<float> d;
+        float alpha = 0;
+        if (spec.mamba()) {
+          float step = 0;
+          softplus_row(gates.row(row) + h, &weights.recurrent_bias[head], 1, &step);
+          step = std::min(std::max(step, spec.step_min), spec.step_max);
+          decay_row(&step, &weights.recurrent_decay[head], 1, &alpha);
+          s.decay(alpha);
+          for (std::int64_t j = 0; j < spec.value_dim; ++j) d.push_back(v[j] * step);
+          s.add(k, d.data());
+          for (std::int64_t j = 0; j < spec.value_dim; ++j)
+            o[j] = s.read(q, j) + v[j] * weights.recurrent_skip[head];
+          silu_mul(z, o, spec.value_dim, InputForm::F32, o);
+        } else {
+          float beta = 0;
+          sigmoid_row(gates.row(row) + h, 1, &beta);
+          softplus_row(gates.row(row) + gates.width / 2 + h, &weights.recurrent_bias[head], 1, &alpha);
+          decay_row(&alpha, &weights.recurrent_decay[head], 1, &alpha);
+          s.decay(alpha);
+          for (std::int64_t j = 0; j < spec.value_dim; ++j) d.push_back((v[j] - s.read(k, j)) * beta);
+          s.add(k, d.data());
+          for (std::int64_t j = 0; j < spec.value_dim; ++j) o[j] = s.read(q, j);
+          rms_norm(o, weights.recurrent_norm.data(), config_.norm_eps, spec.value_dim, InputForm::F32, o);
+          silu_mul(z, o, spec.value_dim, InputForm::F32, o);
+        }
         if (pass.layout.slot(row) < sequence.first_record) return;
         float* const record = records.row(pass.layout.slot(row));
         record[memory.alpha(h)] = alpha;
@@ -402,6 +418,12 @@ SlowRows SlowStack::run_recurrent(const Pass& pass, int index, const SlowRows& x
         if (step.kind == StateStep::PutAside) aside[static_cast<std::size_t>(step.at)] = s;
         if (step.kind == StateStep::Recall) s = aside[static_cast<std::size_t>(step.at)];
       }
+    }
+  }
+  for (std::int64_t r = 0; spec.mamba() && r < out.count; ++r) {
+    for (std::int64_t first = 0; first < spec.values(); first += spec.norm_width()) {
+      rms_norm(out.row(r) + first, weights.recurrent_norm.data() + first, config_.norm_eps, spec.norm_width(),
+               InputForm::F32, out.row(r) + first);
     }
   }
   return out;
@@ -496,7 +518,7 @@ void SlowStack::expert_block(int index) {
     }
   }
   SlowRows shared;
-  if (!weights.shared_scale.empty()) {
+  if (spec.experts.shared > 0) {
     shared = feed_forward(weights.gate_up, weights.gate_up_bias, weights.down, {}, spec.activation, routed);
   }
   for (int r = 0; r < rows; ++r) {
@@ -505,6 +527,10 @@ void SlowStack::expert_block(int index) {
                      choice.share(r, i) * spec.residual_scale, config_.hidden);
     }
     if (shared.count == 0) continue;
+    if (!spec.experts.shared_gate) {
+      add_scaled_row(residual_.row(r), shared.row(r), spec.residual_scale, config_.hidden);
+      continue;
+    }
     float sums[16] = {};
     for (std::size_t i = 0; i < weights.shared_scale.size(); ++i) {
       sums[i % 16] += routed.row(r)[i] * weights.shared_scale[i];
