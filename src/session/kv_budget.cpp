@@ -33,9 +33,10 @@ bool grows(const KvSpan& span) {
   return span.page_slots > 0 && span.window == 0;
 }
 
-/// Pages that a text takes that is so long with its step.
+/// Pages that a text takes that is so long with its step. Of states it has one, and another while a step
+/// folds rows into it.
 std::int64_t pages_of(const KvSpan& span, std::int64_t slots) {
-  if (span.page_slots == 0) return pages_of(1, 1);
+  if (span.page_slots == 0) return 2;
   if (span.page_slots != kKvPageSlots) return pages_of(std::min(slots, kStepRecords), span.page_slots);
   return pages_of(grows(span) ? slots : std::min(slots, most_slots(span.window)));
 }
@@ -49,11 +50,12 @@ std::int64_t waiting_bytes(const RowPool& pool, std::int64_t tokens) {
   return (rows / RowPool::kBlockRows + 2) * pool.block_bytes();  // neither end need be a block's
 }
 
-/// `tokens` of a sequence, and a step.
-std::int64_t bytes_of(const Sequence& sequence, std::int64_t tokens) {
+/// `tokens` of a sequence, and a step; of a text that `begins`, its state besides.
+std::int64_t bytes_of(const Sequence& sequence, std::int64_t tokens, bool begins) {
   std::int64_t bytes = 0;
   sequence.for_page_pools([&](const KvPagePool& pool, const KvSpan& span) {
-    bytes += pages_of(span, tokens + kStepSlots) * pool.page_bytes();
+    const bool has_one = !begins && span.page_slots == 0;
+    bytes += (pages_of(span, tokens + kStepSlots) - (has_one ? 1 : 0)) * pool.page_bytes();
   });
   sequence.for_row_pools([&](const RowPool& pool) { bytes += waiting_bytes(pool, tokens); });
   return bytes;
@@ -111,12 +113,12 @@ std::int64_t KvBudget::most_tokens(const Sequence& sequence) const {
 
 std::int64_t KvBudget::growth(std::span<const Sequence* const> running) {
   std::int64_t bytes = 0;
-  for (const Sequence* s : running) bytes += bytes_of(*s, std::min(s->tokens_to_run(), kStepRows));
+  for (const Sequence* s : running) bytes += bytes_of(*s, std::min(s->tokens_to_run(), kStepRows), false);
   return bytes;
 }
 
 std::int64_t KvBudget::whole(const Sequence& sequence) {
-  return bytes_of(sequence, sequence.tokens_to_run() + kKvPageSlots);
+  return bytes_of(sequence, sequence.tokens_to_run() + kKvPageSlots, true);
 }
 
 bool KvBudget::make_room(std::int64_t bytes) {
