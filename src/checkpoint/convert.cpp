@@ -188,12 +188,12 @@ class OutputFolder {
   bool complete_ = false;
 };
 
-/// Files with delta rules have the order of heads, the decays and, of Qwen3-Next, the fused rows otherwise
-/// than Hugging Face's classes read them.
+/// Files of layers with states have the decays, of delta rules the order of heads and, of Qwen3-Next, the
+/// fused rows otherwise than Hugging Face's classes read them.
 void require_a_folders_form(const Checkpoint& checkpoint) {
   if (!checkpoint.is_gguf()) return;
   const GgufArchitecture* const architecture = gguf_architecture_of(*checkpoint.gguf());
-  if (architecture == nullptr || !architecture->delta) return;
+  if (architecture == nullptr || !(architecture->delta || architecture->mamba)) return;
   throw Error(
       "{}: a folder cannot be made of a file of architecture {:?}, whose layers' weights are laid out "
       "for GGUF: expected its Hugging Face folder, or `augur quantize` for another file",

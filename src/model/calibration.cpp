@@ -26,6 +26,7 @@ std::vector<std::string> matrices_of(const ProductInput& input, const LayerSpec&
   const bool recurrent = layer.recurs();
   switch (input.product) {
     case ProductInput::Qkv:
+      if (recurrent && layer.recurrent.mamba()) return {"ssm_in"};
       if (recurrent) return {"attn_qkv", "attn_gate"};
       if (!layer.attends()) return {"shortconv.in_proj"};
       return {"attn_q", "attn_k", "attn_v"};

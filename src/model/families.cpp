@@ -207,6 +207,7 @@ constexpr std::array kFamilies = {
     Family{
         .name = "granitemoehybrid",
         .gguf = "granite",
+        .gguf_hybrid = "granitehybrid",
         .default_context = 2048,
         .intermediate = "shared_intermediate_size",
         .qkv_bias = BiasRule::Key,

@@ -37,10 +37,10 @@ bool is_router(std::string_view gguf_name) {
   return gguf_name.find(".ffn_gate_inp") != std::string_view::npos;
 }
 
-/// What decides how much of a delta rule's state is kept and written is small, too, and read as floats.
+/// What decides how much of a state is kept and written is small, too, and read as floats.
 bool are_gates(std::string_view gguf_name) {
   return gguf_name.ends_with(".ssm_beta.weight") || gguf_name.ends_with(".ssm_alpha.weight") ||
-         gguf_name.ends_with(".ssm_ba.weight");
+         gguf_name.ends_with(".ssm_ba.weight") || is_vector_of_mamba(gguf_name);
 }
 
 bool is_vocabulary(std::string_view gguf_name) {

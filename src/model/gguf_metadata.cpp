@@ -77,8 +77,10 @@ std::int64_t context_length(const ModelConfig& config) {
 }
 
 /// Which layers rotate, and how those with a window do, has no key: it follows from the architecture.
-void check_rotations(const ModelConfig& config, const Family& family, const std::string& file) {
+void check_rotations(const ModelConfig& config, const Family& family, const GgufArchitecture& architecture,
+                     const std::string& file) {
   if (config.rope().none) {
+    if (architecture.nope) return;
     throw Error("{}: position_embedding_type: GGUF files cannot say that nothing is rotated", file);
   }
   for (int i = 0; i < config.layers; ++i) {
@@ -132,7 +134,8 @@ void add_layers(const std::string& prefix, const ModelConfig& config, const Gguf
     for (int i = 0; i < config.layers; ++i) rotating.push_back(config.layer(i).rope.none ? 0 : 1);
     out.set(prefix + "attention.rope_pattern", std::span<const std::int32_t>(rotating));
   }
-  check_rotations(config, family, file);
+  check_rotations(config, family, architecture, file);
+  if (architecture.nope) out.set(prefix + "rope.scaling.finetuned", !config.rope().none);
   check_activation(config, family, architecture, file);
   for (const LayerSpec& kind : config.kinds) {
     if (kind.window > 0 && family.local_rotation)
@@ -161,12 +164,17 @@ void add_layers(const std::string& prefix, const ModelConfig& config, const Gguf
   }
 }
 
-void add_convolutions(const std::string& prefix, const ModelConfig& config, const std::string& file,
-                      GgufMetadata& out) {
-  if (config.conv().bias) throw Error("{}: conv_bias: GGUF files cannot say that there is one", file);
+/// By layer; those without attention have none.
+void add_kv_heads(const std::string& prefix, const ModelConfig& config, GgufMetadata& out) {
   std::vector<std::int32_t> heads;
   for (int i = 0; i < config.layers; ++i) heads.push_back(config.layer(i).attends() ? config.kv_heads : 0);
   out.set(prefix + "attention.head_count_kv", std::span<const std::int32_t>(heads));
+}
+
+void add_convolutions(const std::string& prefix, const ModelConfig& config, const std::string& file,
+                      GgufMetadata& out) {
+  if (config.conv().bias) throw Error("{}: conv_bias: GGUF files cannot say that there is one", file);
+  add_kv_heads(prefix, config, out);
   constexpr int kAny = 3;  // where no layer has any: readers want it
   const int taps = config.conv().taps > 0 ? config.conv().taps : kAny;
   out.set_u32(prefix + "shortconv.l_cache", static_cast<std::uint32_t>(taps));
@@ -192,6 +200,27 @@ std::vector<std::int32_t> rotary_sections(const nlohmann::json& config) {
   return {11, 11, 10, 0};
 }
 
+void add_state_sizes(const std::string& prefix, const RecurrentSpec& recurrent, GgufMetadata& out) {
+  const auto size = [&](const char* key, std::int64_t value) {
+    out.set_u32(prefix + key, static_cast<std::uint32_t>(value));
+  };
+  size("ssm.conv_kernel", recurrent.taps);
+  size("ssm.state_size", recurrent.key_dim);
+  size("ssm.group_count", recurrent.key_heads);
+  size("ssm.time_step_rank", recurrent.value_heads);
+  size("ssm.inner_size", recurrent.values());
+}
+
+void add_mamba(const std::string& prefix, const ModelConfig& config, const std::string& file,
+               GgufMetadata& out) {
+  const RecurrentSpec recurrent = config.recurrent();
+  const RecurrentSpec unlimited;
+  if (recurrent.step_min != unlimited.step_min || recurrent.step_max != unlimited.step_max)
+    throw Error("{}: time_step_limit: GGUF files cannot say that there is one", file);
+  add_kv_heads(prefix, config, out);
+  add_state_sizes(prefix, recurrent, out);
+}
+
 /// `drafting`: layers behind the model's. Error where GGUF's readers would assume otherwise.
 void add_delta_rules(const std::string& prefix, const Checkpoint& checkpoint, const ModelConfig& config,
                      const GgufArchitecture& architecture, std::int64_t drafting, const std::string& file,
@@ -209,11 +238,7 @@ void add_delta_rules(const std::string& prefix, const Checkpoint& checkpoint, co
   const auto size = [&](const char* key, std::int64_t value) {
     out.set_u32(prefix + key, static_cast<std::uint32_t>(value));
   };
-  size("ssm.conv_kernel", recurrent.taps);
-  size("ssm.state_size", recurrent.key_dim);
-  size("ssm.group_count", recurrent.key_heads);
-  size("ssm.time_step_rank", recurrent.value_heads);
-  size("ssm.inner_size", recurrent.values());
+  add_state_sizes(prefix, recurrent, out);
   std::vector<bool> recurs;
   for (int i = 0; i < config.layers; ++i) recurs.push_back(!config.layer(i).attends());
   recurs.resize(recurs.size() + static_cast<std::size_t>(drafting));
@@ -308,7 +333,9 @@ void add_vocabulary(const Checkpoint& checkpoint, std::int32_t size, GgufMetadat
 }  // namespace
 
 const GgufArchitecture& gguf_architecture_of(const ModelConfig& config) {
-  return *find_gguf_architecture(gguf_architecture(config.family),
+  const Family& family = *find_family(config.family);
+  const bool hybrid = !family.gguf_hybrid.empty() && config.recurrent().key_heads > 0;
+  return *find_gguf_architecture(hybrid ? family.gguf_hybrid : family.gguf,
                                  {.experts = config.experts().count > 0,
                                   .window = smallest_window(config) > 0,
                                   .query_growth = config.layer(0).query_growth.beta > 0});
@@ -329,10 +356,14 @@ GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& conf
   size("embedding_length", config.hidden);
   const std::int64_t drafting = known.delta ? drafting_layers(checkpoint.weights()) : 0;
   size("block_count", config.layers + drafting);
-  size("feed_forward_length", config.intermediate);
+  // Granite's files have the experts' here, and that of the one that all rows go to beside them.
+  size("feed_forward_length",
+       known.experts && known.shared_expert ? config.experts().width : config.intermediate);
   size("attention.head_count", config.heads);
   if (known.conv) {
     add_convolutions(prefix, config, file, out);
+  } else if (known.mamba) {
+    add_mamba(prefix, config, file, out);
   } else {
     size("attention.head_count_kv", config.kv_heads);
   }

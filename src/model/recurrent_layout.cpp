@@ -42,8 +42,40 @@ std::vector<std::int64_t> gguf_value_order(const GgufArchitecture& architecture,
   return order;
 }
 
+namespace {
+
+/// Of Mamba2 few tensors are anything else than their names.
+bool lay_out_mamba(const ModelConfig& config, const GgufArchitecture& architecture, const WeightStore& store,
+                   const StoredTensor& tensor, std::vector<GgufItem>& items) {
+  const TensorNames& names = find_family(config.family)->names;
+  const RecurrentSpec recurrent = config.recurrent();
+  const std::int64_t heads = recurrent.value_heads;
+  const auto is = [&](std::string_view name) { return tensor.name.ends_with(fmt::format(".{}", name)); };
+  const auto add = [&](std::string_view name, const Shape& stored, const Shape& shape) -> GgufItem& {
+    store.require(tensor.name, stored);
+    return items.emplace_back(GgufItem{.name = gguf_tensor_name(architecture, name), .shape = shape});
+  };
+  if (is(names.recurrent_log)) {
+    const std::string_view prefix =
+        std::string_view(tensor.name).substr(0, tensor.name.size() - names.recurrent_log.size());
+    add(fmt::format("{}{}", prefix, names.recurrent_decay), {heads}, {heads, 1}).values =
+        decay_of(tensor, {});
+  } else if (is(names.mamba_skip)) {
+    add(tensor.name, {heads}, {heads, 1}).tensors = {&tensor};
+  } else if (is(names.recurrent_norm)) {
+    add(tensor.name, {recurrent.norm_weights()}, {recurrent.key_heads, recurrent.norm_width()}).tensors = {
+        &tensor};
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 bool lay_out_recurrent(const ModelConfig& config, const GgufArchitecture& architecture,
                        const WeightStore& store, const StoredTensor& tensor, std::vector<GgufItem>& items) {
+  if (architecture.mamba) return lay_out_mamba(config, architecture, store, tensor, items);
   constexpr std::string_view kRule = "linear_attn.";
   const std::size_t at = tensor.name.find(kRule);
   if (!architecture.delta || at == std::string::npos) return false;

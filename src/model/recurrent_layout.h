@@ -16,7 +16,7 @@ namespace augur {
 std::vector<std::int64_t> gguf_value_order(const GgufArchitecture& architecture, const RecurrentSpec& delta,
                                            std::int64_t first, std::int64_t width);
 
-/// Appends what GGUF makes of a gated delta rule's tensor of a folder: `items` without their types. False: it
+/// Appends what GGUF makes of a recurrence's tensor of a folder: `items` without their types. False: it
 /// is none. Error naming the tensor for a shape that is not the configuration's.
 bool lay_out_recurrent(const ModelConfig& config, const GgufArchitecture& architecture,
                        const WeightStore& store, const StoredTensor& tensor, std::vector<GgufItem>& items);

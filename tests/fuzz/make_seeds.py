@@ -124,6 +124,30 @@ def delta_rules(w):
     w.add_tensor("blk.2.attn_norm.weight", np.ones(32, np.float32))
 
 
+def mamba(w):
+    """A layer of Mamba2 and one with attention, with experts and one that all rows go to."""
+    w.add_block_count(2)
+    w.add_head_count_kv([0, 2])
+    w.add_rope_scaling_finetuned(False)
+    w.add_expert_count(2)
+    w.add_expert_used_count(1)
+    w.add_expert_shared_feed_forward_length(16)
+    w.add_ssm_conv_kernel(2)
+    w.add_ssm_state_size(8)
+    w.add_ssm_group_count(2)
+    w.add_ssm_time_step_rank(4)
+    w.add_ssm_inner_size(64)
+    w.add_tensor("blk.0.ssm_a", np.full((4, 1), -0.5, np.float32))
+    w.add_tensor("blk.0.ssm_d", np.ones((4, 1), np.float32))
+    w.add_tensor("blk.0.ssm_dt.bias", np.ones(4, np.float32))
+    w.add_tensor("blk.0.ssm_norm.weight", np.ones((2, 32), np.float32))
+    w.add_tensor("blk.0.ssm_conv1d.weight", np.ones((96, 2), np.float32))
+    w.add_tensor("blk.0.ssm_conv1d.bias", np.ones(96, np.float32))
+    w.add_tensor("blk.0.ssm_out.weight", np.ones((32, 64), np.float32))
+    w.add_tensor("blk.0.ffn_gate_shexp.weight", np.ones((16, 32), np.float32))
+    w.add_tensor("blk.1.attn_k.weight", np.ones((16, 32), np.float32))
+
+
 def block_types(w):
     """A block of every quantised type."""
     for kind in gguf.quants._type_traits:
@@ -150,6 +174,7 @@ def main():
     write_gguf("phi3.gguf", "phi3", "llama", "default", long_rope)
     write_gguf("gpt-oss.gguf", "gpt-oss", "gpt2", "gpt-4o", experts)
     write_gguf("qwen35.gguf", "qwen35", "gpt2", "qwen35", delta_rules)
+    write_gguf("granitehybrid.gguf", "granitehybrid", "gpt2", "dbrx", mamba)
     write_gguf("types.gguf", "llama", "llama", "default", block_types)
     write_split("three")
     write_safetensors("two.safetensors", {"a": ("F32", [2, 2], bytes(16)), "b": ("BF16", [3], bytes(6))})

@@ -115,6 +115,33 @@ constexpr std::array<NamePair, 21> kDelta = {{
     {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
 }};
 
+constexpr std::array<NamePair, 7> kMamba = {{
+    {"ssm_in", "mamba.in_proj"},
+    {"ssm_conv1d", "mamba.conv1d"},
+    {"ssm_a", "mamba.A"},  // neither with a suffix, and so below
+    {"ssm_d", "mamba.D"},
+    {"ssm_dt", "mamba.dt_bias"},
+    {"ssm_norm", "mamba.norm"},
+    {"ssm_out", "mamba.out_proj"},
+}};
+
+constexpr std::array<NamePair, 14> kMambaExperts = {{
+    {"ssm_in", "mamba.in_proj"},
+    {"ssm_conv1d", "mamba.conv1d"},
+    {"ssm_a", "mamba.A"},
+    {"ssm_d", "mamba.D"},
+    {"ssm_dt", "mamba.dt_bias"},
+    {"ssm_norm", "mamba.norm"},
+    {"ssm_out", "mamba.out_proj"},
+    {"ffn_gate_inp", "block_sparse_moe.router.layer"},
+    {"ffn_gate_exps", "block_sparse_moe.experts.gate_proj"},
+    {"ffn_up_exps", "block_sparse_moe.experts.up_proj"},
+    {"ffn_down_exps", "block_sparse_moe.experts.down_proj"},
+    {"ffn_gate_shexp", "mlp.gate_proj"},
+    {"ffn_up_shexp", "mlp.up_proj"},
+    {"ffn_down_shexp", "mlp.down_proj"},
+}};
+
 constexpr std::array kArchitectures = {
     GgufArchitecture{.name = "llama",
                      .model_type = "llama",
@@ -175,7 +202,26 @@ constexpr std::array kArchitectures = {
                      .model_type = "granite",
                      .model_class = "GraniteForCausalLM",
                      .interleaved = true,
-                     .mlp_bias = true},
+                     .mlp_bias = true,
+                     .nope = true},
+    GgufArchitecture{.name = "granitehybrid",
+                     .model_type = "granitemoehybrid",
+                     .model_class = "GraniteMoeHybridForCausalLM",
+                     .interleaved = true,
+                     .mamba = true,
+                     .nope = true,
+                     .shared_expert = true,
+                     .names = kMamba},
+    GgufArchitecture{.name = "granitehybrid",
+                     .model_type = "granitemoehybrid",
+                     .model_class = "GraniteMoeHybridForCausalLM",
+                     .interleaved = true,
+                     .experts = true,
+                     .expert_width = "intermediate_size",
+                     .mamba = true,
+                     .nope = true,
+                     .shared_expert = true,
+                     .names = kMambaExperts},
     GgufArchitecture{.name = "granite_swa",
                      .model_type = "granite_swa",
                      .model_class = "GraniteSWAForCausalLM",

@@ -33,7 +33,10 @@ struct GgufArchitecture {
   bool layer_thetas = false;     ///< attention.rope_pattern says which layers rotate
   bool query_growth = false;     ///< reads `llama_4_scaling_beta` from attention.temperature_scale
   bool conv = false;             ///< layers without keys and values are short convolutions
-  bool delta = false;            ///< recurrent layers are gated delta rules, and layers that draft come last
+  bool mamba = false;            ///< they are Mamba2's
+  bool nope = false;             ///< rope.scaling.finetuned says whether layers rotate
+  bool shared_expert = false;  ///< expert_shared_feed_forward_length is Granite's `shared_intermediate_size`
+  bool delta = false;          ///< recurrent layers are gated delta rules, and layers that draft come last
   bool delta_interleaved = false;  ///< their value heads are ordered by RecurrentSpec::interleaved
   /// Layer names, GGUF's and Hugging Face's, where they differ from the usual ones.
   std::span<const std::pair<std::string_view, std::string_view>> names = {};
@@ -49,6 +52,12 @@ struct GgufTraits {
 /// Whether a tensor is a short convolution's: [channels, taps], where Hugging Face has [channels, 1, taps].
 constexpr bool are_gguf_taps(std::string_view name) {
   return name.ends_with(".shortconv.conv.weight") || name.ends_with(".ssm_conv1d.weight");
+}
+
+/// Whether a tensor is a vector in Hugging Face's files and a matrix in GGUF's: numbers of Mamba2's heads
+/// [heads, 1] and weights of its norm [groups, width]. Of a delta rule they are vectors in both.
+constexpr bool is_vector_of_mamba(std::string_view name) {
+  return name.ends_with(".ssm_a") || name.ends_with(".ssm_d") || name.ends_with(".ssm_norm.weight");
 }
 
 /// What is added to a tensor's values.

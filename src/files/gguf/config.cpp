@@ -223,24 +223,42 @@ void add_windows(const GgufFile& file, const GgufArchitecture& known, const Keys
   config["layer_types"] = types;
 }
 
-/// Layers whose number of key heads is 0 have none.
-void add_convolutions(const GgufFile& file, const Keys& keys, Json& config) {
+/// Layers whose number of key heads is 0 have none, but what is called `other`.
+void add_layer_types(const GgufFile& file, const Keys& keys, const char* other, Json& config) {
   const std::string name = keys.full("attention.head_count_kv");
   const auto by_layer = file.find_ints(name);
   if (!by_layer) throw Error("{}: {}: expected a list by layer", file.name(), name);
-  std::int64_t heads = 0;
   Json types = Json::array();
-  for (const std::int64_t of_layer : *by_layer) {
-    types.push_back(of_layer == 0 ? "conv" : "full_attention");
-    if (of_layer == 0) continue;
-    if (heads != 0 && of_layer != heads)
-      throw Error("{}: {}: layers of different sizes are not supported", file.name(), name);
-    heads = of_layer;
-  }
-  config["num_key_value_heads"] = heads;
+  for (const std::int64_t of_layer : *by_layer) types.push_back(of_layer == 0 ? other : "full_attention");
+  config["num_key_value_heads"] = gguf_kv_heads(file).value_or(0);
   config["layer_types"] = types;
+}
+
+void add_convolutions(const GgufFile& file, const Keys& keys, Json& config) {
+  add_layer_types(file, keys, "conv", config);
   config["conv_L_cache"] = keys.size("shortconv.l_cache");
   config["block_auto_adjust_ff_dim"] = false;
+}
+
+bool any_tensor_ends(const GgufFile& file, std::string_view end) {
+  const auto& infos = file.tensor_infos();
+  return std::any_of(infos.begin(), infos.end(),
+                     [&](const GgufTensorInfo& info) { return info.name.ends_with(end); });
+}
+
+void add_mamba(const GgufFile& file, const Keys& keys, Json& config) {
+  const std::int64_t heads = keys.size("ssm.time_step_rank");
+  const std::int64_t values = keys.size("ssm.inner_size");
+  if (values % heads != 0) {
+    throw Error("{}: {}: expected a multiple of {} {}, found {}", file.name(), keys.full("ssm.inner_size"),
+                keys.full("ssm.time_step_rank"), heads, values);
+  }
+  config["mamba_n_heads"] = heads;
+  config["mamba_d_head"] = values / heads;
+  config["mamba_n_groups"] = keys.size("ssm.group_count");
+  config["mamba_d_state"] = keys.size("ssm.state_size");
+  config["mamba_d_conv"] = keys.size("ssm.conv_kernel");
+  config["mamba_conv_bias"] = any_tensor_ends(file, ".ssm_conv1d.bias");
 }
 
 void add_delta_rules(const GgufFile& file, const GgufArchitecture& known, const Keys& keys, Json& config) {
@@ -287,9 +305,8 @@ void add_experts(const GgufArchitecture& known, const Keys& keys, Json& config) 
   if (const auto width = keys.find_size("expert_feed_forward_length")) {
     config[std::string(known.expert_width)] = *width;
   }
-  if (const auto width = keys.find_size("expert_shared_feed_forward_length")) {
-    config["shared_expert_intermediate_size"] = *width;
-  }
+  const auto shared = keys.find_size("expert_shared_feed_forward_length");
+  if (shared && !known.shared_expert) config["shared_expert_intermediate_size"] = *shared;
   if (known.normalised_experts) config["norm_topk_prob"] = true;
   if (known.conv) config["num_dense_layers"] = keys.find_int("leading_dense_block_count").value_or(0);
 }
@@ -370,6 +387,22 @@ const GgufArchitecture* gguf_architecture_of(const GgufFile& file) {
              .query_growth = file.find_float(name + ".attention.temperature_scale").value_or(0) != 0});
 }
 
+std::optional<std::int64_t> gguf_kv_heads(const GgufFile& file) {
+  const std::string name = file.architecture() + ".attention.head_count_kv";
+  const auto it = file.metadata().find(name);
+  if (it == file.metadata().end()) return std::nullopt;
+  if (it->second.type != GgufType::Array) return file.find_int(name);
+  std::int64_t heads = 0;
+  const std::vector<std::int64_t> by_layer = *file.find_ints(name);
+  for (const std::int64_t of_layer : by_layer) {
+    if (of_layer == 0) continue;
+    if (heads != 0 && of_layer != heads)
+      throw Error("{}: {}: layers of different sizes are not supported", file.name(), name);
+    heads = of_layer;
+  }
+  return heads;
+}
+
 std::int64_t gguf_layers(const GgufFile& file) {
   const Keys keys(file);
   const std::int64_t blocks = keys.size("block_count");
@@ -446,6 +479,9 @@ nlohmann::json gguf_config(const GgufFile& file) {
   config["num_attention_heads"] = heads;
   if (known->conv) {
     add_convolutions(file, keys, config);
+  } else if (known->mamba) {
+    add_layer_types(file, keys, "mamba", config);
+    add_mamba(file, keys, config);
   } else {
     config["num_key_value_heads"] = keys.find_size("attention.head_count_kv").value_or(heads);
   }
@@ -458,6 +494,10 @@ nlohmann::json gguf_config(const GgufFile& file) {
   const auto theta = keys.find_float("rope.freq_base");
   config["rope_theta"] = theta.value_or(known->theta);
   config["rope_scaling"] = rope_scaling(file, *known, keys, rotated, config["rope_theta"].get<double>());
+  if (known->nope) {
+    const bool rotates = file.find_bool(keys.full("rope.scaling.finetuned")).value_or(true);
+    config["position_embedding_type"] = rotates ? "rope" : "nope";
+  }
   if (known->layer_thetas) add_rotating_layers(file, keys, config);
   if (known->query_growth) add_query_growth(keys, config);
   config["max_position_embeddings"] = keys.size("context_length");
@@ -466,10 +506,18 @@ nlohmann::json gguf_config(const GgufFile& file) {
     config[std::string(key)] = file.find_tensor(bias) != nullptr;
   };
   if (!known->qkv_bias_always && !known->conv && !known->delta)
-    says(known->attention_bias, "blk.0.attn_q.bias");
+    config[std::string(known->attention_bias)] = any_tensor_ends(file, ".attn_q.bias");
   if (!known->output_bias.empty()) says(known->output_bias, "blk.0.attn_output.bias");
   if (known->mlp_bias) says("mlp_bias", "blk.0.ffn_up.bias");
-  if (known->experts) add_experts(*known, keys, config);
+  if (known->experts) {
+    add_experts(*known, keys, config);
+  } else if (known->shared_expert) {
+    config["num_local_experts"] = 0;
+  }
+  if (known->shared_expert) {
+    const auto shared = keys.find_size("expert_shared_feed_forward_length");
+    config["shared_intermediate_size"] = shared ? *shared : keys.size("feed_forward_length");
+  }
   if (known->windows) {
     add_windows(file, *known, keys, config);
   } else if (file.find_int(keys.full("attention.sliding_window")).value_or(0) != 0) {

@@ -16,6 +16,10 @@ namespace augur {
 /// What this project knows of a file's architecture; nullptr: nothing.
 const GgufArchitecture* gguf_architecture_of(const GgufFile& file);
 
+/// Key heads of the layers that have any, attention.head_count_kv; nothing where a file does not say. Error
+/// where layers differ.
+std::optional<std::int64_t> gguf_kv_heads(const GgufFile& file);
+
 /// Layers of a file's model. block_count also counts those behind them that only draft. Error where these are
 /// all.
 std::int64_t gguf_layers(const GgufFile& file);

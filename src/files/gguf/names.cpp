@@ -2,6 +2,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
@@ -45,9 +46,13 @@ constexpr std::array<NamePair, 6> kDrafting = {{
     {"nextn.shared_head_head", "lm_head"},
 }};
 
-// The one tensor that has no suffix.
-constexpr std::string_view kDecay = ".ssm_a";
-constexpr std::string_view kBareDecay = ".linear_attn.A";
+// Tensors that have no suffix in either.
+constexpr std::array<std::string_view, 2> kBare = {".ssm_a", ".ssm_d"};
+constexpr std::array<std::string_view, 3> kBareNames = {".linear_attn.A", ".mamba.A", ".mamba.D"};
+
+bool ends_with_any(std::string_view name, std::span<const std::string_view> ends) {
+  return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return name.ends_with(end); });
+}
 
 std::optional<std::int64_t> number_in(std::string_view text) {
   constexpr std::size_t kMostDigits = 9;
@@ -75,7 +80,7 @@ std::string_view translate(std::span<const NamePair> table, std::string_view par
 
 std::string hugging_face_name(const GgufArchitecture& architecture, std::string_view gguf_name,
                               std::int64_t layers) {
-  if (gguf_name.ends_with(kDecay)) {
+  if (ends_with_any(gguf_name, kBare)) {
     std::string name = hugging_face_name(architecture, std::string(gguf_name).append("."), layers);
     name.pop_back();
     return name;
@@ -106,7 +111,7 @@ std::string gguf_tensor_name(const GgufArchitecture& architecture, std::string_v
                              std::int64_t layers) {
   constexpr std::string_view kLayers = "model.layers.";
   constexpr std::string_view kDraftingLayers = "mtp.layers.";
-  if (name.ends_with(kBareDecay)) {
+  if (ends_with_any(name, kBareNames)) {
     std::string found = gguf_tensor_name(architecture, std::string(name).append("."), layers);
     if (!found.empty()) found.pop_back();
     return found;

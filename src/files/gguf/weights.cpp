@@ -26,6 +26,8 @@ class GgufStore final : public WeightStore {
         tensor.offset = gguf_offset(*architecture, info.name);
         if (are_gguf_taps(info.name) && tensor.shape.size() == 2)
           tensor.shape.insert(tensor.shape.end() - 1, 1);
+        if (architecture->mamba && is_vector_of_mamba(info.name) && tensor.shape.size() == 2)
+          tensor.shape = {tensor.shape[0] * tensor.shape[1]};
       }
       const std::string key = tensor.name;
       if (!tensors_.emplace(key, std::move(tensor)).second) {
@@ -62,7 +64,7 @@ class GgufStore final : public WeightStore {
     if (!is_q && !is_k) return;
     const std::string prefix = file_->architecture() + ".attention.";
     const auto config_heads = file_->find_int(prefix + "head_count").value_or(0);
-    const auto heads = is_q ? config_heads : file_->find_int(prefix + "head_count_kv").value_or(config_heads);
+    const auto heads = is_q ? config_heads : gguf_kv_heads(*file_).value_or(config_heads);
     const std::int64_t rows = tensor.shape.front();
     if (heads <= 0 || heads > rows || rows % heads != 0 || rows / heads % 2 != 0) {
       throw Error("{}: tensor {}: {} rows cannot be split into {} heads of even size", description_,

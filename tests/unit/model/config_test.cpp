@@ -299,6 +299,105 @@ TEST(ModelConfig, ErrorsInDeltaRules) {
               HasSubstr("layer_types"));
 }
 
+json granite4() {
+  return {{"model_type", "granitemoehybrid"},
+          {"hidden_size", 64},
+          {"intermediate_size", 24},
+          {"shared_intermediate_size", 96},
+          {"num_local_experts", 0},
+          {"num_hidden_layers", 3},
+          {"num_attention_heads", 4},
+          {"vocab_size", 300},
+          {"layer_types", {"mamba", "attention", "mamba"}},
+          {"mamba_n_heads", 16}};
+}
+
+TEST(ModelConfig, Mamba) {
+  const ModelConfig defaults = parse(granite4());
+  EXPECT_EQ(defaults.recurrent(), (RecurrentSpec{.rule = RecurrentRule::Mamba2,
+                                                 .key_heads = 1,
+                                                 .value_heads = 16,
+                                                 .key_dim = 256,
+                                                 .value_dim = 8,
+                                                 .taps = 4,
+                                                 .conv_bias = true}));
+  EXPECT_EQ(defaults.recurrent().norm_width(), 128);
+  EXPECT_EQ(defaults.intermediate, 96);
+  EXPECT_EQ(defaults.experts(), ExpertSpec());
+  EXPECT_EQ(defaults.first_attention(), 1);
+  EXPECT_TRUE(defaults.layer(1).attends() && !defaults.layer(0).attends() && defaults.layer(2).recurs());
+  EXPECT_TRUE(defaults.layer(1).rope.none) << "where position_embedding_type is absent";
+  EXPECT_FALSE(parse(with(granite4(), "position_embedding_type", "rope")).layer(1).rope.none);
+  EXPECT_TRUE(parse(with(granite4(), "position_embedding_type", nullptr)).layer(1).rope.none);
+
+  json config = granite4();
+  config.update({{"mamba_n_groups", 8},
+                 {"mamba_d_state", 12},
+                 {"mamba_d_head", 10},
+                 {"mamba_expand", 3},
+                 {"mamba_d_conv", 2},
+                 {"mamba_conv_bias", false},
+                 {"layer_types", {"linear_attention", "full_attention", "full_attention"}},
+                 {"time_step_limit", {0.25, {{"__float__", "Infinity"}}}},
+                 {"num_local_experts", 4},
+                 {"num_experts_per_tok", 2}});
+  EXPECT_THAT(failure(config), HasSubstr("mamba_expand"));
+  config.erase("mamba_expand");
+  const ModelConfig other = parse(config);
+  EXPECT_EQ(other.recurrent(), (RecurrentSpec{.rule = RecurrentRule::Mamba2,
+                                              .key_heads = 8,
+                                              .value_heads = 16,
+                                              .key_dim = 12,
+                                              .value_dim = 10,
+                                              .taps = 2,
+                                              .step_min = 0.25f}));
+  EXPECT_EQ(other.recurrent().norm_width(), 20);
+  EXPECT_EQ(other.recurrent().key_head(5), 2);
+  const ExpertSpec experts = {
+      .count = 4, .active = 2, .width = 24, .softmax_of_all = false, .shared = 96, .shared_gate = false};
+  for (const int layer : {0, 2}) EXPECT_EQ(other.layer(layer).experts, experts) << layer;
+  EXPECT_EQ(parse(with(granite4(), "time_step_limit", {0.5, 2})).recurrent().step_max, 2.0f);
+  EXPECT_EQ(parse(with(granite4(), "time_step_limit", {0, nullptr})).recurrent(), defaults.recurrent());
+  EXPECT_EQ(parse(with(granite4(), "layer_types", {"attention", "attention", "attention"})).recurrent(),
+            RecurrentSpec());
+}
+
+TEST(ModelConfig, ErrorsInMamba) {
+  const auto refused = [](const char* key, const json& value, const char* why) {
+    EXPECT_THAT(failure(with(granite4(), key, value)), testing::AllOf(HasSubstr(key), HasSubstr(why)))
+        << value;
+  };
+  refused("mamba_n_heads", 24, "24 heads cannot share");
+  refused("mamba_n_heads", 4096, "4096 heads cannot share");
+  for (const char* key :
+       {"mamba_n_heads", "mamba_n_groups", "mamba_d_state", "mamba_d_head", "mamba_d_conv", "mamba_expand"}) {
+    for (const json& value : {json(0), json(-1), json(1 << 20), json(1e30), json("4"), json(true)})
+      refused(key, value, "config.json");
+  }
+  EXPECT_THAT(failure(with(granite4(), "mamba_n_groups", 3)),
+              HasSubstr("16 is no multiple of mamba_n_groups 3"));
+  json wide = with(with(granite4(), "mamba_d_head", 1024), "mamba_n_heads", 256);
+  EXPECT_THAT(failure(wide), HasSubstr("at most 131072 numbers"));
+  refused("mamba_d_conv", 1, "mamba_d_conv");
+  refused("mamba_proj_bias", true, "not supported");
+  refused("mamba_conv_bias", 3, "mamba_conv_bias");
+  for (const json& limits : {json(1), json::array({1}), json::array({-1, 2}), json::array({3, 2}),
+                             json::array({"a", 2}), json::array({0, 1e30})})
+    refused("time_step_limit", limits, "time_step_limit");
+  refused("layer_types", json::array({"mamba"}), "a list of 3");
+  refused("layer_types", json(std::vector<std::string>(3, "mamba")), "a layer with attention");
+  refused("layer_types", json::array({"mamba", "conv", "attention"}), "conv");
+  json unsaid = granite4();
+  unsaid.erase("layer_types");
+  EXPECT_THAT(failure(unsaid), HasSubstr("a layer with attention"));
+  unsaid = granite4();
+  unsaid.erase("num_local_experts");
+  EXPECT_THAT(failure(unsaid), HasSubstr("num_local_experts"));
+  EXPECT_THAT(failure(with(granite4(), "num_local_experts", 4)), HasSubstr("num_experts_per_tok"));
+  EXPECT_THAT(failure(with(llama(), "mamba_n_heads", 16)), HasSubstr("mamba_n_heads"));
+  EXPECT_THAT(failure(with(llama(), "layer_types", {"mamba", "attention"})), HasSubstr("layer_types"));
+}
+
 TEST(ModelConfig, LayersWithoutRotation) {
   json config = with(with(llama(), "model_type", "smollm3"), "num_hidden_layers", 5);
   EXPECT_FALSE(parse(config).layer(2).rope.none);

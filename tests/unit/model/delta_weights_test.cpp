@@ -434,7 +434,7 @@ TEST_F(DeltaWeights, AConvertedFileHasTheFoldersWeights) {
   int compared = 0;
   for (const std::string& name : testing_support::golden_gguf_names()) {
     const Checkpoint folder = Checkpoint::open(testing_support::golden_model_path(name));
-    if (config_of(folder).recurrent().key_heads == 0) continue;
+    if (config_of(folder).recurrent().key_heads == 0 || config_of(folder).recurrent().mamba()) continue;
     SCOPED_TRACE(name);
     expect_the_same(folder, Checkpoint::open(testing_support::golden_gguf_path(name)));
     ++compared;

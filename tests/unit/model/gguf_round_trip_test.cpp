@@ -10,6 +10,7 @@
 #include "checkpoint/checkpoint.h"
 #include "files/gguf/architectures.h"
 #include "model/families.h"
+#include "model/gguf_metadata.h"
 #include "support/error_of.h"
 #include "support/quantised_models.h"
 
@@ -37,6 +38,7 @@ class GgufRoundTrip : public testing::Test {
     if (layer.qkv_bias) add("model.layers.0.self_attn.q_proj.bias", {256});
     if (layer.o_bias) add("model.layers.0.self_attn.o_proj.bias", {256});
     if (layer.mlp_bias) add("model.layers.0.mlp.up_proj.bias", {512});
+    if (layer.recurrent.conv_bias) add("model.layers.0.mamba.conv1d.bias", {layer.recurrent.channels()});
     SafetensorsWriter writer(folder_.path() / "model.safetensors", entries);
     for (const SafetensorsWriter::Entry& entry : entries) {
       std::int64_t count = 1;
@@ -62,12 +64,7 @@ class GgufRoundTrip : public testing::Test {
   void expect_the_same(const json& config) {
     const Checkpoint from = folder(config);
     ModelConfig expected = read(from);
-    const bool window = std::any_of(expected.kinds.begin(), expected.kinds.end(),
-                                    [](const LayerSpec& kind) { return kind.window > 0; });
-    const GgufArchitecture& architecture = *find_gguf_architecture(
-        gguf_architecture(expected.family), {.experts = expected.layer(0).experts.count > 0,
-                                             .window = window,
-                                             .query_growth = expected.layer(0).query_growth.beta > 0});
+    const GgufArchitecture& architecture = gguf_architecture_of(expected);
     expected.family = architecture.model_type;
     for (LayerSpec& kind : expected.kinds)
       kind.recurrent.interleaved = kind.recurs() && architecture.delta_interleaved;
@@ -101,6 +98,12 @@ json model(std::string_view family) {
     if (experts == ExpertRule::Qwen || experts == ExpertRule::Lfm2) config["moe_intermediate_size"] = 128;
     if (experts == ExpertRule::Lfm2) config["num_dense_layers"] = 1;
     if (find_family(family)->shared_expert) config["shared_expert_intermediate_size"] = 192;
+  }
+  if (find_family(family)->mamba != nullptr) {
+    config.update({{"layer_types", {"mamba", "attention"}},
+                   {"position_embedding_type", "rope"},
+                   {"mamba_n_heads", 8},
+                   {"mamba_d_state", 32}});
   }
   if (find_family(family)->delta) config["full_attention_interval"] = 2;
   if (find_family(family)->query_growth) config["rope_scaling"] = nullptr;
@@ -143,6 +146,16 @@ TEST_F(GgufRoundTrip, KeepsWhatEveryFamilySays) {
       expect_the_same(with(with(sizes, "linear_conv_kernel_dim", 2), "partial_rotary_factor", 0.5));
       expect_the_same(with(with(plain, "num_hidden_layers", 8), "full_attention_interval", 4));
     }
+    if (family.nope) expect_the_same(with(plain, "position_embedding_type", "nope"));
+    if (family.experts == ExpertRule::Granite) expect_the_same(with(plain, "num_local_experts", 0));
+    if (family.mamba != nullptr) {
+      json dense = with(plain, "num_local_experts", 0);
+      expect_the_same(with(dense, "layer_types", json::array({"attention", "attention"})));
+      expect_the_same(with(with(plain, "mamba_n_groups", 4), "mamba_n_heads", 16));
+      json sizes = with(with(plain, "mamba_d_head", 24), "mamba_expand", 3);
+      expect_the_same(with(with(sizes, "mamba_n_heads", 32), "mamba_d_conv", 3));
+      expect_the_same(with(dense, "mamba_conv_bias", false));
+    }
     if (family.window == WindowRule::Pattern) {
       json windowed = with(with(plain, "sliding_window", 1024), "sliding_window_pattern", 2);
       if (family.local_rotation) windowed["rope_local_base_freq"] = 777.0;
@@ -173,6 +186,11 @@ TEST_F(GgufRoundTrip, WhatGgufCannotSayOfDeltaRulesIsRefused) {
     refused("linear_value_head_dim", 64);
     refused("layer_types", json::array({"full_attention", "full_attention"}));
   }
+}
+
+TEST_F(GgufRoundTrip, ALimitOfMambasStepIsRefused) {
+  const Checkpoint from = folder(with(model("granitemoehybrid"), "time_step_limit", json::array({0.1, 2.0})));
+  EXPECT_THAT(testing_support::error_of([&] { gguf_of(from); }), testing::HasSubstr("time_step_limit"));
 }
 
 TEST_F(GgufRoundTrip, KeepsEveryScalingThatGgufKnows) {
