@@ -54,7 +54,7 @@ TorchLayer read_layer(const Reader& read, const ModelConfig& c, int index) {
   const LayerSpec& spec = c.layer(index);
   if (spec.experts.count > 0 || spec.sinks || spec.gated || !spec.attends()) {
     throw Error(
-        "layer {}: layers with experts, attention sinks, gated attention, short convolutions or delta rules "
+        "layer {}: layers with experts, attention sinks, gated attention, short convolutions or states "
         "run in the engine only",
         index);
   }

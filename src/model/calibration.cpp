@@ -79,7 +79,7 @@ class Sums : public InputObserver {
   }
 
  private:
-  /// What a delta rule's last product reads.
+  /// What a recurrence's last product reads.
   std::vector<float> in_files_order(std::vector<float> columns) const {
     const RecurrentSpec recurrent = config_.recurrent();
     return in_order(std::move(columns),

@@ -375,7 +375,12 @@ GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& conf
   add_rope(prefix, config.rope(), known, file, out);
   add_layers(prefix, config, known, file, out);
   if (known.delta) add_delta_rules(prefix, checkpoint, config, known, drafting, file, out);
-  if (known.experts) add_experts(prefix, config, known, file, out);
+  if (known.experts) {
+    add_experts(prefix, config, known, file, out);
+  } else if (config.experts().count > 0) {
+    throw Error("{}: num_local_experts: GGUF files of {} cannot say that there are experts", file,
+                known.name);
+  }
   add_vocabulary(checkpoint, config.vocab, out);
   return out;
 }

@@ -5,7 +5,7 @@
 
 namespace augur {
 
-/// What a layer with a delta rule keeps in a cache, float32: where in a state, and in a record, what lies.
+/// What a layer with a recurrence keeps in a cache, float32: where in a state, and in a record, what lies.
 ///
 ///   state    S of every value head, then the last taps - 1 rows that went into the convolution
 ///   record   of a token: k of every key head, d and alpha of every value head (RecurrentSpec), and its row

@@ -188,9 +188,13 @@ TEST_F(GgufRoundTrip, WhatGgufCannotSayOfDeltaRulesIsRefused) {
   }
 }
 
-TEST_F(GgufRoundTrip, ALimitOfMambasStepIsRefused) {
-  const Checkpoint from = folder(with(model("granitemoehybrid"), "time_step_limit", json::array({0.1, 2.0})));
-  EXPECT_THAT(testing_support::error_of([&] { gguf_of(from); }), testing::HasSubstr("time_step_limit"));
+TEST_F(GgufRoundTrip, WhatGgufCannotSayOfGranite4IsRefused) {
+  const auto refused = [&](const char* key, const json& value, const char* word) {
+    const Checkpoint from = folder(with(model("granitemoehybrid"), key, value));
+    EXPECT_THAT(testing_support::error_of([&] { gguf_of(from); }), testing::HasSubstr(word));
+  };
+  refused("time_step_limit", json::array({0.1, 2.0}), "time_step_limit");
+  refused("layer_types", json::array({"attention", "attention"}), "num_local_experts");
 }
 
 TEST_F(GgufRoundTrip, KeepsEveryScalingThatGgufKnows) {
