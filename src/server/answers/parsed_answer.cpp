@@ -25,6 +25,16 @@ ParsedAnswer parse_answer(AnswerParser parser, std::string_view text) {
   return answer;
 }
 
+std::int64_t count_thought_tokens(AnswerParser parser, const Engine& engine,
+                                  std::span<const TokenId> tokens) {
+  std::int64_t count = 0;
+  for (const TokenId token : tokens) {
+    if (parser.thinking()) ++count;
+    parser.read_text(engine.token_bytes(token));
+  }
+  return count;
+}
+
 std::string new_call_id() {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
   std::random_device random;

@@ -19,8 +19,8 @@ namespace {
 using nlohmann::ordered_json;
 
 /// What was read, written and drafted; the figures of speculation under vLLM's names. A prompt counts once
-/// for its `choices` results.
-ordered_json usage_of(const std::vector<Result>& results, int choices) {
+/// for its `choices` results. `thoughts`: tokens of the answers that are.
+ordered_json usage_of(const std::vector<Result>& results, int choices, std::int64_t thoughts) {
   std::int64_t prompt = 0;
   std::int64_t cached = 0;
   for (std::size_t i = 0; i < results.size(); i += static_cast<std::size_t>(choices)) {
@@ -39,6 +39,7 @@ ordered_json usage_of(const std::vector<Result>& results, int choices) {
           {"completion_tokens", completion},
           {"total_tokens", prompt + completion},
           {"prompt_tokens_details", {{"cached_tokens", cached}}},
+          {"completion_tokens_details", {{"reasoning_tokens", thoughts}}},
           {"speculation",
            {{"type", sum.type},
             {"num_drafts", sum.calls},
@@ -54,9 +55,14 @@ const char* finish_reason(const Result& result, std::size_t calls) {
   return called ? "tool_calls" : to_string(result.finish_reason).data();
 }
 
+/// Under llama.cpp's name, which is DeepSeek's, and vLLM's.
+ordered_json thoughts_json(std::string_view text) {
+  return {{"reasoning_content", text}, {"reasoning", text}};
+}
+
 ordered_json message_of(const ParsedAnswer& answer) {
   ordered_json message = {{"role", "assistant"}, {"content", answer.content}};
-  if (!answer.thoughts.empty()) message["reasoning_content"] = answer.thoughts;
+  if (!answer.thoughts.empty()) message.update(thoughts_json(answer.thoughts));
   if (answer.calls.empty()) return message;
   if (answer.content.empty()) message["content"] = nullptr;
   for (const ToolCall& call : answer.calls) {
@@ -202,7 +208,7 @@ void OpenAiAnswer::send_pieces(int index, const std::vector<AnswerPiece>& pieces
   for (const AnswerPiece& piece : pieces) {
     ordered_json known = std::exchange(logprobs, nullptr);
     if (piece.thought) {
-      send_delta(index, {{"reasoning_content", piece.text}}, std::move(known));
+      send_delta(index, thoughts_json(piece.text), std::move(known));
       continue;
     }
     if (piece.call < 0) {
@@ -252,11 +258,17 @@ void OpenAiAnswer::send_choice(ordered_json choice, ordered_json logprobs, const
   exchange().send_event(text_of(chunk));
 }
 
+std::int64_t OpenAiAnswer::thought_tokens(const std::vector<Result>& results) const {
+  std::int64_t sum = 0;
+  for (const Result& result : results) sum += count_thought_tokens(parser_, engine_, result.tokens);
+  return sum;
+}
+
 void OpenAiAnswer::finish(const std::vector<Result>& results) {
   if (streamed()) {
     if (stream_usage_) {
       ordered_json chunk = frame(true);
-      chunk["usage"] = usage_of(results, choices_);
+      chunk["usage"] = usage_of(results, choices_, thought_tokens(results));
       chunk["timings"] = timings_json(timings_of(results));
       exchange().send_event(text_of(chunk));
     }
@@ -278,7 +290,7 @@ void OpenAiAnswer::finish(const std::vector<Result>& results) {
     choice["finish_reason"] = finish_reason(results[i], answer.calls.size());
     body["choices"].push_back(std::move(choice));
   }
-  body["usage"] = usage_of(results, choices_);
+  body["usage"] = usage_of(results, choices_, thought_tokens(results));
   body["timings"] = timings_json(timings_of(results));
   if (wishes().verbose) body["__verbose"] = verbose_of(0, results.front());
   exchange().respond(200, text_of(body));

@@ -33,6 +33,7 @@ class OpenAiAnswer final : public GenerationAnswer {
   bool wants_rounds() const override { return stream_speculation_; }
   void choice_ended(int index, const Result& result) override;
   void finish(const std::vector<Result>& results) override;
+  std::int64_t thought_tokens(const std::vector<Result>& results) const;
   nlohmann::ordered_json frame(bool chunk) const;
   const EchoedPrompt* echo_of(std::size_t index) const;
   nlohmann::ordered_json logprobs_of(std::size_t index, const Result& result) const;

@@ -44,11 +44,11 @@ ordered_json call_item(std::string_view status, const ToolCall& call) {
           {"call_id", call.id},      {"name", call.name},      {"arguments", call.arguments}};
 }
 
-ordered_json usage_of(const Result& result) {
+ordered_json usage_of(const Result& result, std::int64_t thoughts) {
   return {{"input_tokens", result.prompt_tokens},
           {"input_tokens_details", {{"cached_tokens", result.cached_tokens}}},
           {"output_tokens", result.tokens.size()},
-          {"output_tokens_details", {{"reasoning_tokens", 0}}},
+          {"output_tokens_details", {{"reasoning_tokens", thoughts}}},
           {"total_tokens", result.prompt_tokens + std::ssize(result.tokens)}};
 }
 
@@ -71,7 +71,9 @@ ResponsesAnswer::ResponsesAnswer(const Served& served, const ResponsesRequest& r
       created_(std::chrono::duration_cast<std::chrono::seconds>(
                    std::chrono::system_clock::now().time_since_epoch())
                    .count()),
-      parser_(std::move(parser)) {}
+      engine_(served.engine),
+      parser_at_begin_(std::move(parser)),
+      parser_(parser_at_begin_) {}
 
 ordered_json ResponsesAnswer::response(std::string_view status) const {
   ordered_json body = {{"id", id_},
@@ -95,7 +97,7 @@ ordered_json ResponsesAnswer::ended(const Result& result) const {
   const bool whole = result.finish_reason != FinishReason::Length;
   ordered_json body = response(whole ? "completed" : "incomplete");
   if (!whole) body["incomplete_details"] = {{"reason", "max_output_tokens"}};
-  body["usage"] = usage_of(result);
+  body["usage"] = usage_of(result, count_thought_tokens(parser_at_begin_, engine_, result.tokens));
   return body;
 }
 

@@ -39,6 +39,8 @@ class ResponsesAnswer final : public GenerationAnswer {
   const nlohmann::ordered_json echo_;
   const std::string id_;
   const std::int64_t created_;
+  const Engine& engine_;
+  const AnswerParser parser_at_begin_;
   nlohmann::ordered_json output_ = nlohmann::ordered_json::array();
   // Of a stream; the session's thread's.
   AnswerParser parser_;

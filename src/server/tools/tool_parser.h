@@ -66,6 +66,8 @@ class ToolParser {
   void advance(bool last, std::vector<AnswerPiece>& to);
   bool advance_content(bool last, std::vector<AnswerPiece>& to);
   bool advance_between(bool last, std::vector<AnswerPiece>& to);
+  /// Whether what comes next is a call's, or is to be one.
+  bool expects_call() const { return where_ == Where::BetweenCalls || where_ == Where::Call; }
   bool advance_call(bool last, std::vector<AnswerPiece>& to);
   bool begin_call();
   template <class Reader>

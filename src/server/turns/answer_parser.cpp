@@ -46,4 +46,9 @@ int AnswerParser::calls() const {
   return (channels_ ? channels_->calls() : 0) + (tools_ ? tools_->calls() : 0);
 }
 
+bool AnswerParser::thinking() const {
+  if (tools_ && tools_->expects_call()) return false;
+  return (channels_ && channels_->thinking()) || (thoughts_ && thoughts_->thinking());
+}
+
 }  // namespace augur

@@ -29,6 +29,8 @@ class AnswerParser {
   std::vector<AnswerPiece> read_end();
   /// Calls that have begun.
   int calls() const;
+  /// Whether a thought has begun and not ended, and no call stands in it.
+  bool thinking() const;
 
  private:
   // At most one of the first two.

@@ -36,6 +36,8 @@ class ChannelReader {
   std::vector<AnswerPiece> read_end();
   /// Calls that have begun.
   int calls() const { return calls_; }
+  /// Whether a message of thoughts has begun and not ended.
+  bool thinking() const { return where_ == Where::Body && kind_ == Kind::Thought; }
 
  private:
   enum class Where { Between, Header, Body, Dropped };

@@ -31,6 +31,8 @@ class ThoughtReader {
   std::vector<AnswerPiece> read_text(std::string_view text);
   /// The answer has ended.
   std::vector<AnswerPiece> read_end();
+  /// Whether thoughts have begun and not ended.
+  bool thinking() const { return where_ == Where::Thought; }
 
  private:
   enum class Where { Begin, Thought, Behind, Content };

@@ -155,11 +155,53 @@ TEST_F(ThoughtService, ABudgetEndsThoughtsWhateverDraftsAndStreams) {
         const json delta = event["choices"][0]["delta"];
         if (delta.contains("content") && delta["content"].is_string()) content += delta["content"];
         reasoning += delta.value("reasoning_content", "");
+        EXPECT_EQ(delta.value("reasoning", ""), delta.value("reasoning_content", ""));
       }
       EXPECT_EQ(content, plain["content"]);
       EXPECT_EQ(reasoning, plain.value("reasoning_content", ""));
     }
   }
+}
+
+TEST_F(ThoughtService, TokensOfThoughtsAreCounted) {
+  const auto count = [&](json more, const char* path = "/v1/chat/completions") {
+    const json usage = post(path, std::move(more))["usage"];
+    const char* const details =
+        usage.contains("output_tokens") ? "output_tokens_details" : "completion_tokens_details";
+    return usage[details]["reasoning_tokens"].get<std::int64_t>();
+  };
+  const auto tag = std::ssize(model().engine->tokenize_part("</think>"));
+  EXPECT_EQ(count(json::object()), 60) << "the model knows no tags";
+  EXPECT_EQ(count({{"n", 2}}), 120);
+  EXPECT_EQ(count({{"reasoning_effort", "none"}}), 0);
+  EXPECT_EQ(count({{"reasoning_format", "none"}}), 0);
+  for (const int budget : {0, 1, 7, 20})
+    for (const char* type : {"none", "draft"})
+      EXPECT_EQ(count({{"thinking_budget_tokens", budget}, {"speculative", {{"type", type}}}}), budget + tag);
+  json asked = {{"input", "Once upon a time"},
+                {"max_output_tokens", 40},
+                {"messages", nullptr},
+                {"max_tokens", nullptr}};
+  EXPECT_EQ(count(asked, "/v1/responses"), 40);
+  asked["reasoning"] = {{"effort", "none"}};
+  EXPECT_EQ(count(asked, "/v1/responses"), 0);
+  asked.erase("reasoning");
+  const json whole = post("/v1/responses", asked);
+  asked.update({{"stream", true}, {"model", "stories"}, {"temperature", 0}});
+  httplib::Client client("127.0.0.1", server_.port());
+  const std::string events = client.Post("/v1/responses", asked.dump(), "application/json")->body;
+  EXPECT_THAT(events,
+              HasSubstr("\"output_tokens_details\":" + whole["usage"]["output_tokens_details"].dump()));
+}
+
+TEST_F(ThoughtService, ThoughtsHaveBothNamesInBothDirections) {
+  const json answer = message(json::object());
+  EXPECT_NE(answer["reasoning"], "");
+  EXPECT_EQ(answer["reasoning"], answer["reasoning_content"]);
+  json back = answer;
+  back["content"] = "a";
+  const json history = {{{"role", "user"}, {"content", "q"}}, back, {{"role", "user"}, {"content", "q"}}};
+  EXPECT_THAT(prompt({{"messages", history}}), HasSubstr(answer["reasoning"].get<std::string>()));
 }
 
 TEST_F(ThoughtService, WishesReachTheTemplate) {
