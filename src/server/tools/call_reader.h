@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -28,6 +29,18 @@ class CallReader {
       if (state_ != CallState::Broken) ++taken;
     }
     return taken;
+  }
+
+  /// Adds a byte to a name that ends before `end`. False: it cannot be one.
+  static bool add_to_name(std::string& name, char c, std::string_view end, bool& ended) {
+    name += c;
+    ended = name.ends_with(end);
+    if (ended) name.resize(name.size() - end.size());
+    if (ended) return !name.empty();
+    if (c == '\n' || (c == '<' && !end.starts_with(c))) return false;
+    // Where it begins further ahead, it has been found to be none.
+    const std::size_t at = name.find(end.front(), name.size() - std::min(name.size(), end.size()));
+    return at == std::string::npos || end.starts_with(std::string_view(name).substr(at));
   }
 
   CallState state_ = CallState::Reading;

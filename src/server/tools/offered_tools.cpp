@@ -113,8 +113,10 @@ std::optional<ToolParser> offer_tools(const Engine& engine, const OfferedTools& 
     }
     request.grammar = tool_grammar(engine, format, offered);
   }
-  const std::vector<TokenId> tag = engine.tokenize(tool_tag(format));
-  if (!tag.empty()) request.shown_tokens.push_back(tag.back());
+  for (const std::string_view tag : tool_tags(format)) {
+    const std::vector<TokenId> tokens = engine.tokenize_part(tag);
+    request.shown_tokens.insert(request.shown_tokens.end(), tokens.begin(), tokens.end());
+  }
   return ToolParser(format, std::move(functions), offered.parallel);
 }
 

@@ -8,6 +8,7 @@
 #include "files/big_integers.h"
 #include "server/answers/json_answers.h"
 #include "server/fields/bad_request.h"
+#include "server/tools/call_tags.h"
 #include "server/tools/python_grammar.h"
 #include "server/tools/tag_formats.h"
 #include "server/tools/xml_grammar.h"
@@ -48,14 +49,32 @@ ordered_json arguments(const Tool& tool, bool required) {
   return schema;
 }
 
-/// "N>", the arguments and what ends the call behind "<function=", of any of the functions that may be
+/// The name behind what begins a call, the arguments and what ends it, of any of the functions that may be
 /// called.
-ordered_json xml_call(const OfferedTools& offered) {
+ordered_json xml_call(const OfferedTools& offered, const CallTags& tags) {
   ordered_json calls = ordered_json::array();
   for (const Tool& tool : offered.tools) {
     if (!offered.only.empty() && tool.name != offered.only) continue;
     const bool enforced = tool.strict.value_or(offered.required);
-    calls.push_back(sequence({text(tool.name + ">\n"), xml_arguments(tool, enforced)}));
+    calls.push_back(sequence({text(tool.name + std::string(tags.name_end)), line_break(tags),
+                              xml_arguments(tool, tags, enforced)}));
+  }
+  return any_of(std::move(calls));
+}
+
+/// A call with tags around it, its name and its arguments, of any of them.
+ordered_json named_call(const Engine& engine, const OfferedTools& offered, const NamedCallTags& tags) {
+  ordered_json calls = ordered_json::array();
+  for (const Tool& tool : offered.tools) {
+    if (!offered.only.empty() && tool.name != offered.only) continue;
+    ordered_json parts = ordered_json::array();
+    parts.push_back(tag_format(engine, tags.begin));
+    parts.push_back(text(std::string(tags.prefix) + tool.name + (tags.numbered ? ":" : "")));
+    if (tags.numbered) parts.push_back({{"type", "regex"}, {"pattern", "[0-9]{1,3}"}});
+    parts.push_back(tag_format(engine, tags.arguments));
+    parts.push_back(json_schema(arguments(tool, offered.required), tool.field));
+    parts.push_back(tag_format(engine, tags.end));
+    calls.push_back(sequence(std::move(parts)));
   }
   return any_of(std::move(calls));
 }
@@ -82,31 +101,51 @@ ordered_json call(const OfferedTools& offered, std::string_view key) {
   return any_of(std::move(calls));
 }
 
-/// Whether several calls stand in one list.
+/// Whether all calls of an answer stand behind one tag.
 bool is_list(ToolFormat format) {
-  return format == ToolFormat::Mistral || format == ToolFormat::Python;
+  return format == ToolFormat::Mistral || format == ToolFormat::Python || format == ToolFormat::MiniMax ||
+         format == ToolFormat::Kimi || format == ToolFormat::DeepSeek;
+}
+
+/// `one`, and where several calls are allowed more of them.
+ordered_json list_of(ordered_json one, std::string_view between, const OfferedTools& offered) {
+  if (!offered.parallel) return one;
+  ordered_json more = between.empty() ? one : sequence({text(between), one});
+  return sequence({std::move(one), some("star", std::move(more))});
+}
+
+/// What stands between the tag that begins calls and what ends them.
+ordered_json calls_between(const Engine& engine, ToolFormat format, const OfferedTools& offered) {
+  switch (format) {
+    case ToolFormat::Xml:
+      return sequence(
+          {text("\n" + std::string(kQwenCalls.begin)), xml_call(offered, kQwenCalls), text("</function>\n")});
+    case ToolFormat::Glm:
+      return xml_call(offered, kGlmCalls);
+    case ToolFormat::MiniMax: {
+      ordered_json one =
+          sequence({text(kMiniMaxCalls.begin), xml_call(offered, kMiniMaxCalls), text("</invoke>\n")});
+      return sequence({text("\n"), list_of(std::move(one), "", offered)});
+    }
+    case ToolFormat::Kimi:
+      return list_of(named_call(engine, offered, kKimiCalls), "", offered);
+    case ToolFormat::DeepSeek:
+      return list_of(named_call(engine, offered, kDeepSeekCalls), "", offered);
+    case ToolFormat::Mistral:
+      return sequence(
+          {some("optional", text(" ")), text("["), list_of(call(offered, "arguments"), ", ", offered)});
+    case ToolFormat::Python:
+      return sequence({text("["), list_of(python_calls(offered), ", ", offered), text("]")});
+    default:
+      return sequence({text("\n"), call(offered, "arguments"), text("\n")});
+  }
 }
 
 /// All that the model writes when it calls functions at once, from the tag that begins it.
 ordered_json calls_tag(const Engine& engine, ToolFormat format, const OfferedTools& offered) {
-  const ordered_json begin = tag_text(engine, tool_tag(format));
-  if (format == ToolFormat::Xml) {
-    return tag(begin, sequence({text("\n<function="), xml_call(offered), text("</function>\n")}),
-               tag_text(engine, "</tool_call>"));
-  }
-  const ordered_json one = format == ToolFormat::Python ? python_calls(offered) : call(offered, "arguments");
-  if (format == ToolFormat::Hermes)
-    return tag(begin, sequence({text("\n"), one, text("\n")}), tag_text(engine, "</tool_call>"));
-  ordered_json list = ordered_json::array();
-  if (format == ToolFormat::Mistral) list.push_back(some("optional", text(" ")));
-  list.push_back(text("["));
-  list.push_back(one);
-  if (offered.parallel) list.push_back(some("star", sequence({text(", "), one})));
-  if (format == ToolFormat::Python) {
-    list.push_back(text("]"));
-    return tag(begin, sequence(std::move(list)), tag_text(engine, "<|tool_call_end|>"));
-  }
-  return tag(begin, sequence(std::move(list)), "]");
+  const std::string_view end = format == ToolFormat::Python ? "<|tool_call_end|>" : tool_end(format);
+  return tag(tag_text(engine, tool_tag(format)), calls_between(engine, format, offered),
+             tag_text(engine, end));
 }
 
 /// An answer in channels: thoughts, and then a call, or where none is required what else may be said. Who is
@@ -164,8 +203,8 @@ ordered_json free_format(const Engine& engine, ToolFormat format, const OfferedT
   ordered_json tags = ordered_json::array({std::move(one)});
   if (format == ToolFormat::Xml && !by_token) {
     // The tag before it is sometimes forgotten.
-    triggers.push_back(XmlCallReader::kBegin);
-    tags.push_back(tag(XmlCallReader::kBegin, xml_call(offered), "</function>"));
+    triggers.push_back(kQwenCalls.begin);
+    tags.push_back(tag(kQwenCalls.begin, xml_call(offered, kQwenCalls), "</function>"));
   }
   return {{"type", by_token ? "token_triggered_tags" : "triggered_tags"},
           {by_token ? "trigger_tokens" : "triggers", std::move(triggers)},

@@ -1,6 +1,8 @@
 #include "server/tools/tool_parser.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <type_traits>
 #include <utility>
 
 #include "server/tools/held_text.h"
@@ -13,6 +15,10 @@ std::string_view separators(ToolFormat format) {
     case ToolFormat::Channels:
     case ToolFormat::Hermes:
     case ToolFormat::Xml:
+    case ToolFormat::Glm:
+    case ToolFormat::MiniMax:
+    case ToolFormat::Kimi:
+    case ToolFormat::DeepSeek:
       return kTextSpaces;
     case ToolFormat::Llama3:
       return " \n\t\r;";
@@ -23,29 +29,30 @@ std::string_view separators(ToolFormat format) {
   return {};
 }
 
-std::string_view block_end(ToolFormat format) {
-  switch (format) {
-    case ToolFormat::Hermes:
-    case ToolFormat::Xml:
-      return "</tool_call>";
-    case ToolFormat::Mistral:
-    case ToolFormat::Python:
-      return "]";
-    case ToolFormat::Llama3:
-    case ToolFormat::Channels:
-      return {};
-  }
-  return {};
-}
-
-/// A token behind block_end() that is shown or not; empty: there is none.
+/// A token behind tool_end() that is shown or not; empty: there is none.
 std::string_view after_block(ToolFormat format) {
   return format == ToolFormat::Python ? "<|tool_call_end|>" : "";
 }
 
+/// What begins each call behind tool_tag(); empty: its name or a bracket does.
+std::string_view call_begin(ToolFormat format) {
+  switch (format) {
+    case ToolFormat::Xml:
+      return kQwenCalls.begin;
+    case ToolFormat::MiniMax:
+      return kMiniMaxCalls.begin;
+    case ToolFormat::Kimi:
+      return kKimiCalls.begin;
+    case ToolFormat::DeepSeek:
+      return kDeepSeekCalls.begin;
+    default:
+      return {};
+  }
+}
+
 /// What begins a call that has no tag before it; empty: nothing does.
 std::string_view bare_begin(ToolFormat format) {
-  return format == ToolFormat::Xml ? XmlCallReader::kBegin : std::string_view();
+  return format == ToolFormat::Xml ? call_begin(format) : std::string_view();
 }
 
 }  // namespace
@@ -59,7 +66,12 @@ std::optional<ToolFormat> tool_format(std::string_view chat_template) {
   const auto has = [&](std::string_view text) { return chat_template.find(text) != std::string_view::npos; };
   if (!has("tools")) return std::nullopt;
   if (writes_channels(chat_template)) return ToolFormat::Channels;
-  if (has(XmlCallReader::kBegin) && has("<parameter=")) return ToolFormat::Xml;
+  if (has(kQwenCalls.begin) && has(kQwenCalls.argument)) return ToolFormat::Xml;
+  if (has(kGlmCalls.argument)) return ToolFormat::Glm;
+  if (has(tool_tag(ToolFormat::MiniMax))) return ToolFormat::MiniMax;
+  if (has(tool_tag(ToolFormat::Kimi))) return ToolFormat::Kimi;
+  // Before V3.1 arguments stand in a block of Markdown.
+  if (has(kDeepSeekCalls.arguments) && !has("```json")) return ToolFormat::DeepSeek;
   if (has(tool_tag(ToolFormat::Hermes))) return ToolFormat::Hermes;
   // The first of LFM2's templates name one of these only.
   if (has(tool_tag(ToolFormat::Python)) || has("<|tool_list_start|>") || has("List of tools: ["))
@@ -73,7 +85,14 @@ std::string_view tool_tag(ToolFormat format) {
   switch (format) {
     case ToolFormat::Hermes:
     case ToolFormat::Xml:
+    case ToolFormat::Glm:
       return "<tool_call>";
+    case ToolFormat::MiniMax:
+      return "<minimax:tool_call>";
+    case ToolFormat::Kimi:
+      return "<|tool_calls_section_begin|>";
+    case ToolFormat::DeepSeek:
+      return "<｜tool▁calls▁begin｜>";
     case ToolFormat::Llama3:
       return "<|python_tag|>";
     case ToolFormat::Mistral:
@@ -84,6 +103,40 @@ std::string_view tool_tag(ToolFormat format) {
       return "<|channel|>";
   }
   return {};
+}
+
+std::string_view tool_end(ToolFormat format) {
+  switch (format) {
+    case ToolFormat::Hermes:
+    case ToolFormat::Xml:
+    case ToolFormat::Glm:
+      return "</tool_call>";
+    case ToolFormat::MiniMax:
+      return "</minimax:tool_call>";
+    case ToolFormat::Kimi:
+      return "<|tool_calls_section_end|>";
+    case ToolFormat::DeepSeek:
+      return "<｜tool▁calls▁end｜>";
+    case ToolFormat::Mistral:
+    case ToolFormat::Python:
+      return "]";
+    case ToolFormat::Llama3:
+    case ToolFormat::Channels:
+      return {};
+  }
+  return {};
+}
+
+std::vector<std::string_view> tool_tags(ToolFormat format) {
+  std::vector<std::string_view> tags = {tool_tag(format)};
+  const auto add = [&](std::initializer_list<std::string_view> more) { tags.insert(tags.end(), more); };
+  if (format == ToolFormat::Glm)
+    add({kGlmCalls.argument, kGlmCalls.argument_end, kGlmCalls.value, kGlmCalls.value_end});
+  if (format == ToolFormat::Glm || format == ToolFormat::MiniMax) add({tool_end(format)});
+  for (const auto& [one, calls] :
+       {std::pair{ToolFormat::Kimi, &kKimiCalls}, std::pair{ToolFormat::DeepSeek, &kDeepSeekCalls}})
+    if (format == one) add({calls->begin, calls->arguments, calls->end, tool_end(format)});
+  return tags;
 }
 
 ToolParser::ToolParser(ToolFormat format, FunctionTypes functions, bool parallel)
@@ -175,9 +228,8 @@ bool ToolParser::advance_between(bool last, std::vector<AnswerPiece>& to) {
     return last && leave_block(to);
   }
   if (begin_call()) return true;
-  const std::string_view bare = bare_begin(format_);
-  if (!last && !bare.empty() && bare.starts_with(pending_)) return false;
-  const std::string_view closing = block_has_call_ ? block_end(format_) : std::string_view();
+  if (!last && call_begin(format_).starts_with(pending_)) return false;
+  const std::string_view closing = block_has_call_ ? tool_end(format_) : std::string_view();
   if (!closing.empty()) {
     if (pending_.starts_with(closing)) {
       pending_.erase(0, closing.size());
@@ -192,9 +244,14 @@ bool ToolParser::advance_between(bool last, std::vector<AnswerPiece>& to) {
 
 /// Whether the pending text begins with a call.
 bool ToolParser::begin_call() {
-  const std::string_view bare = bare_begin(format_);
-  if (!bare.empty() && pending_.starts_with(bare)) {
-    reader_ = XmlCallReader(functions_);
+  const std::string_view begin = call_begin(format_);
+  if (!begin.empty() && pending_.starts_with(begin)) {
+    if (format_ == ToolFormat::Kimi || format_ == ToolFormat::DeepSeek)
+      reader_ = NamedCallReader(format_ == ToolFormat::Kimi ? kKimiCalls : kDeepSeekCalls);
+    else
+      reader_ = XmlCallReader(format_ == ToolFormat::Xml ? kQwenCalls : kMiniMaxCalls, functions_);
+  } else if (format_ == ToolFormat::Glm && pending_.front() != '<' && pending_.front() != '{') {
+    reader_ = XmlCallReader(kGlmCalls, functions_);
   } else if (pending_.front() == '{') {
     reader_ = JsonCallReader();
   } else if (format_ == ToolFormat::Python && PythonCallReader::begins_name(pending_.front())) {
@@ -228,7 +285,8 @@ bool ToolParser::advance_reader(Reader& reader, bool last, std::vector<AnswerPie
       to.push_back({.call = calls_ - 1, .text = std::move(arguments)});
     }
     if (reader.state() == CallState::Done) {
-      where_ = parallel_ ? Where::BetweenCalls : Where::Dropped;
+      const bool alone = format_ == ToolFormat::Glm && std::is_same_v<Reader, XmlCallReader>;
+      where_ = !parallel_ ? Where::Dropped : alone ? Where::Content : Where::BetweenCalls;
       return true;
     }
   }

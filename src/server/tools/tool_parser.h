@@ -9,6 +9,7 @@
 
 #include "server/tools/argument_types.h"
 #include "server/tools/json_call_reader.h"
+#include "server/tools/named_call_reader.h"
 #include "server/tools/python_call_reader.h"
 #include "server/tools/xml_call_reader.h"
 
@@ -16,13 +17,17 @@ namespace augur {
 
 /// How a model writes that it wants functions to be called.
 enum class ToolFormat {
-  Hermes,   ///< <tool_call>{"name", "arguments"}</tool_call>, as Qwen's and many others
-  Llama3,   ///< the whole answer is {"name", "parameters"}, perhaps behind <|python_tag|>
-  Mistral,  ///< [TOOL_CALLS][{"name", "arguments"}, ...]
-  Xml,      ///< <tool_call><function=N><parameter=P>V</parameter></function></tool_call>, Qwen's since
-            ///< Qwen3-Coder
-  Python,   ///< <|tool_call_start|>[f(x=1, y="a"), ...]<|tool_call_end|>, LFM2's
-  Channels  ///< <|channel|>commentary to=functions.N <|constrain|>json<|message|>{...}<|call|>, gpt-oss'
+  Hermes,    ///< <tool_call>{"name", "arguments"}</tool_call>, as Qwen's and many others
+  Llama3,    ///< the whole answer is {"name", "parameters"}, perhaps behind <|python_tag|>
+  Mistral,   ///< [TOOL_CALLS][{"name", "arguments"}, ...]
+  Xml,       ///< <tool_call><function=N><parameter=P>V</parameter></function></tool_call>, Qwen's since
+             ///< Qwen3-Coder
+  Python,    ///< <|tool_call_start|>[f(x=1, y="a"), ...]<|tool_call_end|>, LFM2's
+  Glm,       ///< <tool_call>N\n<arg_key>P</arg_key>\n<arg_value>V</arg_value>\n</tool_call>, GLM's since 4.5
+  MiniMax,   ///< <minimax:tool_call><invoke name="N"><parameter name="P">V</parameter></invoke>..., M2's
+  Kimi,      ///< <|tool_calls_section_begin|> and calls in kKimiCalls, Kimi K2's
+  DeepSeek,  ///< <｜tool▁calls▁begin｜> and calls in kDeepSeekCalls, DeepSeek V3.1's
+  Channels   ///< <|channel|>commentary to=functions.N <|constrain|>json<|message|>{...}<|call|>, gpt-oss'
 };
 
 /// Whether a template writes messages in channels, as gpt-oss' does (its format is called harmony).
@@ -33,6 +38,10 @@ std::optional<ToolFormat> tool_format(std::string_view chat_template);
 
 /// The text that begins calls. It may be a special token of the model.
 std::string_view tool_tag(ToolFormat format);
+/// All texts of calls that may be special tokens, that one first.
+std::vector<std::string_view> tool_tags(ToolFormat format);
+/// What ends the calls behind tool_tag(); empty: nothing does.
+std::string_view tool_end(ToolFormat format);
 
 /// A piece of an answer: of its content, of a thought, or of a call.
 struct AnswerPiece {
@@ -57,6 +66,8 @@ class ToolParser {
   std::vector<AnswerPiece> read_end();
   /// Calls that have begun.
   int calls() const { return calls_; }
+  /// Whether what comes next is a call's, or is to be one.
+  bool expects_call() const { return where_ == Where::BetweenCalls || where_ == Where::Call; }
   ToolFormat format() const { return format_; }
   const FunctionTypes& functions() const { return *functions_; }
 
@@ -66,8 +77,6 @@ class ToolParser {
   void advance(bool last, std::vector<AnswerPiece>& to);
   bool advance_content(bool last, std::vector<AnswerPiece>& to);
   bool advance_between(bool last, std::vector<AnswerPiece>& to);
-  /// Whether what comes next is a call's, or is to be one.
-  bool expects_call() const { return where_ == Where::BetweenCalls || where_ == Where::Call; }
   bool advance_call(bool last, std::vector<AnswerPiece>& to);
   bool begin_call();
   template <class Reader>
@@ -89,7 +98,7 @@ class ToolParser {
   bool block_has_call_ = false;  ///< since calls were expected
   bool call_has_begun_ = false;
   int calls_ = 0;
-  std::variant<JsonCallReader, XmlCallReader, PythonCallReader> reader_;
+  std::variant<JsonCallReader, XmlCallReader, PythonCallReader, NamedCallReader> reader_;
 };
 
 }  // namespace augur

@@ -1,16 +1,6 @@
 #include "server/tools/xml_call_reader.h"
 
-#include <array>
-
 namespace augur {
-namespace {
-
-constexpr std::string_view kArgument = "<parameter=";
-constexpr std::string_view kValueEnd = "</parameter>";
-/// What ends a call. The second stands where a model has forgotten the first.
-constexpr std::array<std::string_view, 2> kEnds = {"</function>", "</tool_call>"};
-
-}  // namespace
 
 std::size_t XmlCallReader::read_call(std::string_view text) {
   return read(text, [&](char ch) { return step(ch); });
@@ -20,45 +10,63 @@ bool XmlCallReader::step(char c) {
   switch (where_) {
     case Where::Begin:
       held_ += c;
-      if (!kBegin.starts_with(held_)) return false;
-      if (held_ == kBegin) {
-        held_.clear();
-        where_ = Where::Name;
-      }
+      if (held_ != tags_->begin) return tags_->begin.starts_with(held_);
+      held_.clear();
+      where_ = Where::Name;
       return true;
     case Where::Name:
-    case Where::ArgumentName: {
-      std::string& name = where_ == Where::Name ? name_ : argument_;
-      if (c == '>') {
-        if (name.empty()) return false;
-        if (where_ == Where::ArgumentName)
-          begin_argument();
-        else
-          where_ = Where::Between;
-        return true;
-      }
-      name += c;
-      return c != '\n' && c != '<';
-    }
+      return step_name(c);
     case Where::Between:
       return step_between(c);
+    case Where::ArgumentName: {
+      bool ended = false;
+      if (!add_to_name(argument_, c, tags_->argument_end, ended)) return false;
+      if (!ended) return true;
+      if (tags_->value.empty())
+        begin_argument();
+      else
+        where_ = Where::BeforeValue;
+      return true;
+    }
+    case Where::BeforeValue:
+      if (held_.empty() && is_call_space(c)) return true;
+      held_ += c;
+      if (held_ != tags_->value) return tags_->value.starts_with(held_);
+      held_.clear();
+      begin_argument();
+      return true;
     case Where::Value:
       return step_value(c);
   }
   return false;
 }
 
+bool XmlCallReader::step_name(char c) {
+  if (!tags_->name_end.empty()) {
+    bool ended = false;
+    if (!add_to_name(name_, c, tags_->name_end, ended)) return false;
+    if (ended) where_ = Where::Between;
+    return true;
+  }
+  if (c != '<' && !is_call_space(c)) {
+    name_ += c;
+    return true;
+  }
+  where_ = Where::Between;
+  return !name_.empty() && step_between(c);
+}
+
 bool XmlCallReader::step_between(char c) {
   if (held_.empty() && is_call_space(c)) return true;
   held_ += c;
-  if (held_ == kArgument) {
+  if (held_ == tags_->argument) {
     held_.clear();
     argument_.clear();
     where_ = Where::ArgumentName;
     return true;
   }
-  bool fits = kArgument.starts_with(held_);
-  for (const std::string_view end : kEnds) {
+  bool fits = tags_->argument.starts_with(held_);
+  for (const std::string_view end : tags_->ends) {
     if (held_ == end) {
       end_call();
       return true;
@@ -84,8 +92,7 @@ void XmlCallReader::begin_argument() {
 }
 
 bool XmlCallReader::step_value(char c) {
-  // The line break behind <parameter=P> is none of the value's.
-  if (!value_begun_) {
+  if (!value_begun_ && tags_->lines) {
     value_begun_ = true;
     if (c == '\n') return true;
   }
@@ -108,18 +115,18 @@ bool XmlCallReader::step_value(char c) {
 
 /// Whether a value ends here, with what has to stand behind it.
 XmlCallReader::Fit XmlCallReader::ends_value(std::string_view rest) {
-  if (rest.starts_with('\n')) rest.remove_prefix(1);
-  if (rest.size() <= kValueEnd.size()) {
-    if (!kValueEnd.starts_with(rest)) return Fit::None;
-    in_space_ = rest.size() == kValueEnd.size();
+  if (tags_->lines && rest.starts_with('\n')) rest.remove_prefix(1);
+  if (rest.size() <= tags_->value_end.size()) {
+    if (!tags_->value_end.starts_with(rest)) return Fit::None;
+    in_space_ = rest.size() == tags_->value_end.size();
     return Fit::Part;
   }
-  if (!rest.starts_with(kValueEnd)) return Fit::None;
-  rest.remove_prefix(kValueEnd.size());
+  if (!rest.starts_with(tags_->value_end)) return Fit::None;
+  rest.remove_prefix(tags_->value_end.size());
   while (!rest.empty() && is_call_space(rest.front())) rest.remove_prefix(1);
   in_space_ = rest.empty();
   if (rest.empty()) return Fit::Part;
-  for (const std::string_view next : {kArgument, kEnds[0], kEnds[1]}) {
+  for (const std::string_view next : {tags_->argument, tags_->ends[0], tags_->ends[1]}) {
     if (rest == next) return Fit::Whole;
     if (next.starts_with(rest)) return Fit::Part;
   }
@@ -135,7 +142,7 @@ void XmlCallReader::value_text(std::string_view part) {
 }
 
 void XmlCallReader::end_value() {
-  const bool more = held_.ends_with(kArgument);
+  const bool more = held_.ends_with(tags_->argument);
   held_.clear();
   in_space_ = false;
   if (!dropped_) arguments_ += kinds_ == kJsonText ? "\"" : json_of_raw(value_, kinds_);

@@ -8,18 +8,20 @@
 
 #include "server/tools/argument_types.h"
 #include "server/tools/call_reader.h"
+#include "server/tools/call_tags.h"
 
 namespace augur {
 
-/// Reads <function=N>\n<parameter=P>\nVALUE\n</parameter>\n</function> as it comes in, and hands the
-/// arguments on as JSON: those that can only be texts as they are written, others when they have ended. Of
-/// arguments of one name the first counts. A value may hold what ends one, unless more of the call follows
-/// it.
+/// Reads a call whose arguments have tags each, as it comes in, and hands the arguments on as JSON: those
+/// that can only be texts as they are written, others when they have ended. Of arguments of one name the
+/// first counts. A value may hold what ends one, unless more of the call follows it.
 class XmlCallReader : public CallReader {
  public:
-  static constexpr std::string_view kBegin = "<function=";
-
-  explicit XmlCallReader(std::shared_ptr<const FunctionTypes> functions) : functions_(std::move(functions)) {}
+  /// `tags` stays.
+  XmlCallReader(const CallTags& tags, std::shared_ptr<const FunctionTypes> functions)
+      : tags_(&tags),
+        functions_(std::move(functions)),
+        where_(tags.begin.empty() ? Where::Name : Where::Begin) {}
 
   /// Takes what it can of `text`, and says how many bytes: all of it unless the call ends in it or breaks.
   std::size_t read_call(std::string_view text);
@@ -27,10 +29,11 @@ class XmlCallReader : public CallReader {
   bool known() const { return known_; }
 
  private:
-  enum class Where { Begin, Name, Between, ArgumentName, Value };
+  enum class Where { Begin, Name, Between, ArgumentName, BeforeValue, Value };
   enum class Fit { None, Part, Whole };
 
   bool step(char c);
+  bool step_name(char c);
   bool step_between(char c);
   bool step_value(char c);
   Fit ends_value(std::string_view rest);
@@ -39,8 +42,9 @@ class XmlCallReader : public CallReader {
   void end_value();
   void end_call();
 
+  const CallTags* tags_;
   std::shared_ptr<const FunctionTypes> functions_;
-  Where where_ = Where::Begin;
+  Where where_;
   bool known_ = false;
   std::string held_;            ///< bytes that may become a tag
   std::string argument_;        ///< its name

@@ -40,6 +40,14 @@ std::string template_of(ToolFormat format) {
     case ToolFormat::Xml:
       // Its calls are long: without the tools' text they fit into the model's context.
       return "{% if tools %}<tool_call><function=N><parameter=P>{% endif %}" + std::string(kMessages);
+    case ToolFormat::Glm:
+      return "{% if tools %}<tool_call>N<arg_key>P</arg_key>{% endif %}" + std::string(kMessages);
+    case ToolFormat::MiniMax:
+      return "{% if tools %}<minimax:tool_call>{% endif %}" + std::string(kMessages);
+    case ToolFormat::Kimi:
+      return "{% if tools %}<|tool_calls_section_begin|>{% endif %}" + std::string(kMessages);
+    case ToolFormat::DeepSeek:
+      return "{% if tools %}<｜tool▁sep｜>{% endif %}" + std::string(kMessages);
   }
   return {};
 }
@@ -153,7 +161,7 @@ TEST(XmlGrammar, TextsAreHeldToWhatTheyCanBe) {
   const auto refusal = [&](const char* schema) -> std::string {
     tool.parameters = schema;
     try {
-      xml_arguments(tool, true);
+      xml_arguments(tool, kQwenCalls, true);
     } catch (const BadRequest& error) {
       return error.what();
     }
@@ -284,16 +292,22 @@ TEST(ToolHistory, IsContentWhereLfmsTemplateHasNoPlaceForCalls) {
 }
 
 std::string name_of(const testing::TestParamInfo<ToolFormat>& form) {
-  return form.param == ToolFormat::Hermes    ? "Hermes"
-         : form.param == ToolFormat::Llama3  ? "Llama3"
-         : form.param == ToolFormat::Mistral ? "Mistral"
-         : form.param == ToolFormat::Xml     ? "Xml"
-         : form.param == ToolFormat::Python  ? "Python"
-                                             : "Channels";
+  return form.param == ToolFormat::Hermes     ? "Hermes"
+         : form.param == ToolFormat::Llama3   ? "Llama3"
+         : form.param == ToolFormat::Mistral  ? "Mistral"
+         : form.param == ToolFormat::Xml      ? "Xml"
+         : form.param == ToolFormat::Python   ? "Python"
+         : form.param == ToolFormat::Glm      ? "Glm"
+         : form.param == ToolFormat::MiniMax  ? "MiniMax"
+         : form.param == ToolFormat::Kimi     ? "Kimi"
+         : form.param == ToolFormat::DeepSeek ? "DeepSeek"
+                                              : "Channels";
 }
 INSTANTIATE_TEST_SUITE_P(Forms, ToolChoiceTest,
                          testing::Values(ToolFormat::Hermes, ToolFormat::Llama3, ToolFormat::Mistral,
-                                         ToolFormat::Xml, ToolFormat::Python, ToolFormat::Channels),
+                                         ToolFormat::Xml, ToolFormat::Python, ToolFormat::Glm,
+                                         ToolFormat::MiniMax, ToolFormat::Kimi, ToolFormat::DeepSeek,
+                                         ToolFormat::Channels),
                          name_of);
 
 }  // namespace
