@@ -94,7 +94,12 @@ struct ThoughtOptions {
   bool begun = false;  ///< the prompt has begun them
   /// So many of their tokens are drawn at most; then `end` is written for the model. < 0: any number.
   std::int64_t most_tokens = -1;
-  std::string written_end;  ///< in the place of `end`, which it ends in; empty: `end`
+  /// Is written in the place of `end`, which it has in it; empty: `end`.
+  std::string written_end;
+  /// What `begin` and `again` end in, where a text could have gone on otherwise: it does, and more thoughts
+  /// are not begun, once their tokens are spent. More of them may then come behind any `end` of the text.
+  /// Empty: thoughts that are begun then are ended at once.
+  std::string choice;
 };
 
 /// What to generate. Exactly one of prompt, prompt_tokens and messages is given.

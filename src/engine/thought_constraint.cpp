@@ -47,6 +47,11 @@ ThoughtConstraint::ThoughtConstraint(const Tokenizer& tokenizer, std::int64_t vo
       grammar_(std::move(grammar)) {
   if (options.end.empty() || closing_.empty()) throw Error("thoughts: expected a text that ends them");
   if (options.begin.empty() && !options.begun) throw Error("thoughts: expected a text that begins them");
+  for (const std::string& begin : {options.begin, options.again})
+    if (!begin.empty() && !begin.ends_with(options.choice))
+      throw Error("thoughts: expected '" + begin + "' to end in '" + options.choice + "'");
+  if (const std::size_t at = options.written_end.rfind(options.end); at != std::string::npos)
+    behind_end_ = options.written_end.substr(at + options.end.size());
   State first;
   if (options.begun) {
     first.where = Where::Thought;
@@ -69,6 +74,7 @@ bool ThoughtConstraint::accept(TokenId token) {
   if (here.where == Where::Thought && grammar_ && !held &&
       std::find(tokenizer_.eos.begin(), tokenizer_.eos.end(), token) != tokenizer_.eos.end())
     return false;
+  if (spent() && chooses(token) && !has_no_choice(token)) return false;
   if (held && !grammar_->accept(token)) return false;
   if (here.where == Where::Behind)
     ++behind_;
@@ -91,12 +97,17 @@ ThoughtConstraint::State ThoughtConstraint::after(TokenId token) const {
   State to = state();
   if (to.where == Where::Closing) {
     // Another one comes where the grammar does not let thoughts be ended.
-    if (token == closing_[to.closed] && ++to.closed == closing_.size()) end_thoughts(to);
+    if (token == closing_[to.closed] && ++to.closed == closing_.size()) {
+      to.tail = behind_end_;
+      end_thoughts(to);
+    }
     return to;
   }
   if (token < tokenizer_.vocab_size()) to.tail += tokenizer_.token_bytes(token);
   if (to.where == Where::Before) {
     look_for_begin(to);
+  } else if (to.where == Where::Elsewhere) {
+    look_for_more(to);
   } else {
     ++to.tokens;
     look_for_end(to);
@@ -114,6 +125,10 @@ void ThoughtConstraint::look_for_begin(State& state) const {
     look_for_end(state);
   } else if (begin.starts_with(rest)) {
     state.tail = std::string(rest);
+  } else if (!options_.choice.empty() && !options_.again.empty()) {
+    state.where = Where::Elsewhere;
+    state.tail = std::string(rest);
+    look_for_more(state);
   } else {
     state.where = Where::Behind;
     state.tail.clear();
@@ -147,12 +162,79 @@ void ThoughtConstraint::end_thoughts(State& state) const {
   look_for_begin(state);
 }
 
-void ThoughtConstraint::narrow(std::span<std::uint32_t> mask) const {
+void ThoughtConstraint::look_for_more(State& state) const {
+  const std::size_t end = state.tail.find(options_.end);
+  if (end != std::string::npos) {
+    state.tail.erase(0, end + options_.end.size());
+    return end_thoughts(state);
+  }
+  const std::size_t kept = options_.end.size() - 1;
+  if (state.tail.size() > kept) state.tail.erase(0, state.tail.size() - kept);
+}
+
+bool ThoughtConstraint::spent() const {
+  return !options_.choice.empty() && state().where == Where::Before && options_.most_tokens >= 0 &&
+         state().tokens >= options_.most_tokens;
+}
+
+bool ThoughtConstraint::chooses(TokenId token) const {
+  if (token >= tokenizer_.vocab_size()) return false;
+  const std::string_view begin = state().again ? options_.again : options_.begin;
+  const std::string text = state().tail + tokenizer_.token_bytes(token);
+  std::string_view rest = text;
+  rest.remove_prefix(std::min(rest.find_first_not_of(kSpaces), rest.size()));
+  if (rest.size() + options_.choice.size() <= begin.size()) return false;
+  return begin.starts_with(rest) || rest.starts_with(begin);
+}
+
+std::vector<TokenId> ThoughtConstraint::choosing_tokens() const {
+  std::vector<TokenId> tokens;
+  const std::string_view choice = options_.choice;
+  // What a token may have before the choice: the end of what comes before it, or more than all of that.
+  const auto leads_to_it = [&](std::string_view begin, std::string_view text) {
+    if (begin.empty()) return false;
+    begin.remove_suffix(choice.size());
+    return begin.ends_with(text) || text.ends_with(begin);
+  };
+  for (TokenId token = 0; token < std::min<std::int64_t>(vocab_, tokenizer_.vocab_size()); ++token) {
+    const std::string text = tokenizer_.token_bytes(token);
+    for (std::size_t at = 0; (at = text.find(choice.front(), at)) != std::string::npos; ++at) {
+      const std::string_view here = std::string_view(text).substr(at);
+      const std::string_view before = std::string_view(text).substr(0, at);
+      if (!here.starts_with(choice) && !choice.starts_with(here)) continue;
+      if (!leads_to_it(options_.begin, before) && !leads_to_it(options_.again, before)) continue;
+      tokens.push_back(token);
+      break;
+    }
+  }
+  return tokens;
+}
+
+void ThoughtConstraint::leave_other_choices(std::span<std::uint32_t> mask) {
+  if (!choosing_) choosing_ = choosing_tokens();
+  std::vector<TokenId> taken;
+  for (const TokenId token : *choosing_)
+    if (allows(mask, token) && chooses(token)) taken.push_back(token);
+  for (const TokenId token : taken) set(mask, token, false);
+  if (std::all_of(mask.begin(), mask.end(), [](std::uint32_t word) { return word == 0; }))
+    for (const TokenId token : taken) set(mask, token, true);
+}
+
+bool ThoughtConstraint::has_no_choice(TokenId token) {
+  if (!grammar_holds()) return false;
+  std::vector<std::uint32_t> mask(mask_words(vocab_));
+  grammar_->fill(mask);
+  leave_other_choices(mask);
+  return allows(mask, token);
+}
+
+void ThoughtConstraint::narrow(std::span<std::uint32_t> mask) {
   const State& here = state();
   if (here.where == Where::Closing && allows(mask, closing_[here.closed])) {
     std::fill(mask.begin(), mask.end(), 0U);
     set(mask, closing_[here.closed], true);
   }
+  if (spent()) leave_other_choices(mask);
   if (here.where == Where::Thought && grammar_ && !grammar_holds())
     for (const TokenId token : tokenizer_.eos)
       if (token < vocab_) set(mask, token, false);

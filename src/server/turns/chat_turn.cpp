@@ -39,7 +39,8 @@ void round_effort(ThoughtWishes& wishes) {
 /// The thoughts of an answer in channels. `whole_answer`: the request's grammar says what the answer is, not
 /// how calls are.
 std::optional<ThoughtOptions> channel_thoughts(const ThoughtWishes& wishes, bool whole_answer) {
-  const std::string thinks = "<|channel|>analysis<|message|>";
+  const std::string analysis = "analysis<|message|>";
+  const std::string thinks = "<|channel|>" + analysis;
   const std::string next = "<|start|>assistant";
   const std::string answers = "<|channel|>final<|message|>";
   const std::string end = "<|end|>";
@@ -50,8 +51,12 @@ std::optional<ThoughtOptions> channel_thoughts(const ThoughtWishes& wishes, bool
                           .written_end = end + next + answers};
   }
   if (wishes.most_tokens < 0) return std::nullopt;
-  return ThoughtOptions{
-      .begin = thinks, .end = end, .again = next + thinks, .most_tokens = wishes.most_tokens};
+  return ThoughtOptions{.begin = thinks,
+                        .end = end,
+                        .again = next + thinks,
+                        .most_tokens = wishes.most_tokens,
+                        .written_end = end + next,
+                        .choice = analysis};
 }
 
 }  // namespace

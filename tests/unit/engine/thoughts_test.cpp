@@ -75,10 +75,15 @@ TEST(ThoughtConstraint, MasksAreWhatIsAcceptedAndAllIsTakenBack) {
     const ThoughtOptions options{
         .begin = "<t>",
         .end = "</t>",
-        .again = round % 3 == 0 ? " <t>" : "",
+        .again = round % 3 == 0 ? "<t>" : "",
         .begun = round % 2 == 0,
         .most_tokens = std::array{-1, 0, 1, 4, 9}[static_cast<std::size_t>(round) % 5],
-        .written_end = round % 7 == 0 ? "a</t>" : ""};
+        .written_end = round % 7 == 0    ? "a</t>"
+                       : round % 11 == 0 ? "</t> <"
+                                         : "",
+        .choice = round % 6 == 0   ? "t>"
+                  : round % 9 == 0 ? ">"
+                                   : ""};
     std::unique_ptr<TokenConstraint> grammar;
     if (round % 4 > 1) grammar = std::make_unique<ThreeTokens>(round % 8 > 3 ? 2 : 9);
     ThoughtConstraint constraint(tokenizer, kVocab, options, std::move(grammar));
@@ -146,6 +151,74 @@ TEST(ThoughtConstraint, EndsWithinNoCharacterAndCountsTokens) {
               testing::HasSubstr("thoughts: expected a text that ends them"));
   EXPECT_THAT(error_of([&] { ThoughtConstraint(tokenizer, kVocab, {.end = "</t>"}, nullptr); }),
               testing::HasSubstr("that begins them"));
+}
+
+TEST(ThoughtConstraint, NoMoreAreBegunOnceTheirTokensAreSpent) {
+  const TagTokenizer tokenizer;
+  ThoughtOptions options{.begin = "<t>",
+                         .end = "</t>",
+                         .again = "<t>",
+                         .most_tokens = 1,
+                         .written_end = "</t><",
+                         .choice = "t>"};
+  std::vector<std::uint32_t> mask(mask_words(kVocab));
+  const auto refused = [&](ThoughtConstraint& constraint) {
+    constraint.fill(mask);
+    std::vector<TokenId> tokens;
+    for (TokenId token = 0; token < kVocab; ++token)
+      if (!allows(mask, token)) tokens.push_back(token);
+    for (const TokenId token : tokens) EXPECT_FALSE(constraint.accept(token)) << token;
+    return tokens;
+  };
+  const auto go_on = [](ThoughtConstraint& constraint, std::initializer_list<TokenId> tokens) {
+    for (const TokenId token : tokens) ASSERT_TRUE(constraint.accept(token)) << token;
+  };
+  using testing::ElementsAre;
+  ThoughtConstraint constraint(tokenizer, kVocab, options, nullptr);
+  EXPECT_TRUE(refused(constraint).empty());
+  go_on(constraint, {2, 13, 1, 8});  // <t>, a; the end and what follows it are written
+  EXPECT_THAT(refused(constraint), ElementsAre(4, 11)) << "t> and t behind <";
+  go_on(constraint, {13, 2});
+  EXPECT_TRUE(refused(constraint).empty()) << "within another text";
+  go_on(constraint, {3, 4});  // </t> in two
+  EXPECT_THAT(refused(constraint), ElementsAre(2));
+  go_on(constraint, {12});
+  EXPECT_THAT(refused(constraint), ElementsAre(2));
+  go_on(constraint, {8});
+  EXPECT_THAT(refused(constraint), ElementsAre(4, 11));
+  constraint.roll_back(3);
+  go_on(constraint, {11});
+  EXPECT_TRUE(refused(constraint).empty());
+
+  options.most_tokens = 4;
+  ThoughtConstraint more(tokenizer, kVocab, options, nullptr);
+  go_on(more, {2, 13, 1, 13, 1, 2, 13});  // <t>a</t>, a</t>, <t>a
+  EXPECT_TRUE(refused(more).empty());
+  go_on(more, {13});
+  EXPECT_EQ(refused(more).size(), kVocab - 1U) << "both thoughts count";
+
+  options.most_tokens = 0;
+  ThoughtConstraint none(tokenizer, kVocab, options, nullptr);
+  EXPECT_THAT(refused(none), ElementsAre(2));
+
+  // Thoughts that a grammar demands are begun.
+  class Always final : public TokenConstraint {
+   public:
+    bool accept(TokenId token) override { return token == 2; }
+    void roll_back(int) override {}
+    bool ended() const override { return false; }
+    void fill(std::span<std::uint32_t> to) override {
+      std::fill(to.begin(), to.end(), 0U);
+      to[0] = 1U << 2;
+    }
+  };
+  ThoughtConstraint demanded(tokenizer, kVocab, options, std::make_unique<Always>());
+  EXPECT_EQ(refused(demanded).size(), kVocab - 1U);
+  EXPECT_TRUE(demanded.accept(2));
+
+  options.choice = "x";
+  EXPECT_THAT(error_of([&] { ThoughtConstraint(tokenizer, kVocab, options, nullptr); }),
+              testing::HasSubstr("expected '<t>' to end in 'x'"));
 }
 
 class Thoughts : public testing_support::StoriesEngineTest {

@@ -130,6 +130,47 @@ TEST_P(ToolChoiceTest, ARequiredCallIsThereAndItsArgumentsFit) {
   }
 }
 
+/// Whatever channels are open to gpt-oss, a budget that is spent leads to the call.
+TEST(ChannelThoughts, AreNotBegunAnewOnceTheirTokensAreSpent) {
+  if (!have_grammars()) GTEST_SKIP() << "built without xgrammar";
+  const testing_support::TemplatedStories model(template_of(ToolFormat::Channels), true);
+  Service service{{.model = "stories", .api_keys = {}, .speculation = {}}};
+  HttpServer server{{.port = 0}, service};
+  service.open(*model.engine, {.parallel = 2});
+  httplib::Client client("127.0.0.1", server.port());
+  const auto end = std::ssize(model.engine->tokenize_part("<|end|>"));
+  // It would rather think than anything else, of nothing but this.
+  json wish;
+  for (TokenId token = 0; token < model.engine->info().vocab; ++token)
+    if (const std::string text = model.engine->token_bytes(token); text == "<" || text == "a")
+      wish[std::to_string(token)] = 60;
+  ASSERT_GE(wish.size(), 2U);
+  for (const int budget : {0, 3, 9}) {
+    for (int seed = 0; seed < 6; ++seed) {
+      json body = chat({{"tool_choice", "required"},
+                        {"temperature", 1.5},
+                        {"seed", seed},
+                        {"logit_bias", wish},
+                        {"thinking_budget_tokens", budget},
+                        {"speculative", {{"type", "none"}}}});
+      const auto answer = [&] {
+        return json::parse(client.Post("/v1/chat/completions", body.dump(), "application/json")->body);
+      };
+      const json plain = answer();
+      const json message = plain["choices"][0]["message"];
+      ASSERT_EQ(message["tool_calls"].size(), 1U) << plain;
+      const auto count = plain["usage"]["completion_tokens_details"]["reasoning_tokens"].get<std::int64_t>();
+      EXPECT_LE(count, budget == 0 ? 0 : budget + end) << plain;
+      EXPECT_EQ(message.contains("reasoning_content"), budget > 0) << plain;
+      body["speculative"] = {{"type", "draft"}};
+      json drafted = answer()["choices"][0]["message"];
+      drafted["tool_calls"][0]["id"] = message["tool_calls"][0]["id"];
+      EXPECT_EQ(drafted, message) << budget << " " << seed;
+    }
+  }
+  service.drain();
+}
+
 /// The tokens are the same with speculation and without, whole or streamed.
 TEST_P(ToolChoiceTest, SpeculationAndStreamsChangeNothing) {
   const json more = {{"tool_choice", "required"}, {"parallel_tool_calls", false}};
