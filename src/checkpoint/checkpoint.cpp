@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "checkpoint/token_ids.h"
 #include "files/fused_tensors.h"
 #include "files/gguf/model.h"
 #include "files/gpt_oss_experts.h"
@@ -43,31 +44,6 @@ std::shared_ptr<WeightStore> open_folder_weights(const fs::path& folder) {
   return nullptr;
 }
 
-/// The ids under `key`: none, one, or a list. Error unless each is below `limit`.
-std::vector<TokenId> ids_of(const nlohmann::json& config, const char* key, std::int64_t limit,
-                            const fs::path& path) {
-  std::vector<TokenId> result;
-  const auto it = config.find(key);
-  if (it == config.end() || it->is_null()) return result;
-  const auto add = [&](const nlohmann::json& value) {
-    if (!value.is_number_integer()) {
-      throw Error("{}: {}: expected an id, found {}", path.string(), key, value.type_name());
-    }
-    const bool fits =
-        value.is_number_unsigned() && value.get<std::uint64_t>() < static_cast<std::uint64_t>(limit);
-    if (!fits) {
-      throw Error("{}: {}: id {} is outside the vocabulary of {}", path.string(), key, value.dump(), limit);
-    }
-    result.push_back(static_cast<TokenId>(value.get<std::int64_t>()));
-  };
-  if (it->is_array()) {
-    for (const auto& value : *it) add(value);
-  } else {
-    add(*it);
-  }
-  return result;
-}
-
 /// A chat_template entry: a string, or a list of {"name", "template"} of which "default" is meant.
 std::optional<std::string> template_of(const nlohmann::json& config, const fs::path& path) {
   const auto it = config.find("chat_template");
@@ -82,18 +58,6 @@ std::optional<std::string> template_of(const nlohmann::json& config, const fs::p
     }
   }
   throw Error("{}: chat_template: expected a string or a list with a template named default", path.string());
-}
-
-/// Ids lie below the larger of the two sizes: an embedding may have more rows than there are tokens.
-std::int64_t id_limit(const nlohmann::json& config, const Tokenizer& tokenizer, const fs::path& path) {
-  std::int64_t limit = tokenizer.vocab_size();
-  if (const auto it = config.find("vocab_size"); it != config.end()) {
-    if (!it->is_number_unsigned() || it->get<std::uint64_t>() > INT32_MAX) {
-      throw Error("{}: vocab_size: expected a positive integer", path.string());
-    }
-    limit = std::max(limit, it->get<std::int64_t>());
-  }
-  return limit;
 }
 
 std::shared_ptr<const nlohmann::json> shared(nlohmann::json document) {

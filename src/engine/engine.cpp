@@ -283,6 +283,7 @@ std::unique_ptr<Generation> Engine::Impl::start(const Request& request, const To
                                                 const std::string& tenant) {
   const GenerationContext context{.target = *target->model,
                                   .tokenizer = *target->tokenizer,
+                                  .suppressed = target->suppressed,
                                   .context = target->model->context(),
                                   .parallel = parallel,
                                   .drafters = drafters,

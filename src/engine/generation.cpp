@@ -14,13 +14,16 @@
 namespace augur {
 namespace {
 
-/// The request's, which may be kept from ending the text.
-SamplingOptions sampling_of(const Request& request, const Tokenizer& tokenizer) {
+/// The request's, without the tokens that the model is not to write; it may be kept from ending the text.
+SamplingOptions sampling_of(const Request& request, const GenerationContext& context) {
   SamplingOptions sampling = request.sampling;
-  if (!request.ignore_eos) return sampling;
-  for (const TokenId id : tokenizer.eos) {
-    sampling.logit_bias.emplace_back(id, -std::numeric_limits<float>::infinity());
-  }
+  const auto forbid = [&](TokenId id) {
+    if (id < context.target.config().vocab)
+      sampling.logit_bias.emplace_back(id, -std::numeric_limits<float>::infinity());
+  };
+  std::for_each(context.suppressed.begin(), context.suppressed.end(), forbid);
+  const std::vector<TokenId>& ends = context.tokenizer.eos;
+  if (request.ignore_eos) std::for_each(ends.begin(), ends.end(), forbid);
   return sampling;
 }
 
@@ -75,7 +78,7 @@ Generation::Generation(const GenerationContext& context, const Request& request,
       text_stream_(context.tokenizer, prompt, request.stop,
                    StreamDecoder(context.tokenizer, request.show_special, request.shown_tokens)) {
   SequenceOptions options;
-  options.sampling = sampling_of(request, context.tokenizer);
+  options.sampling = sampling_of(request, context);
   if (!request.ignore_eos) options.eos = context.tokenizer.eos;
   if (request.grammar) {
     if (request.ignore_eos)

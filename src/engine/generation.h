@@ -2,6 +2,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace augur {
 struct GenerationContext {
   Model& target;
   const Tokenizer& tokenizer;
+  std::span<const TokenId> suppressed;  ///< tokens that are never drawn
   std::int64_t context = 0;
   int parallel = 1;  ///< sequences of the batch that it may be part of
   const Drafters& drafters;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "checkpoint/token_ids.h"
 #include "cost/measured_file.h"
 #include "cost/product_traversals.h"
 #include "kernels/law.h"
@@ -24,6 +25,7 @@ LoadedTarget::LoadedTarget(const EngineOptions& options)
               isa_under(options.law, options.isa.empty() ? select_isa() : parse_isa(options.isa))),
       checkpoint(Checkpoint::open(options.model)),
       tokenizer(checkpoint.load_tokenizer()),
+      suppressed(suppressed_tokens(checkpoint, *tokenizer)),
       template_limits(options.template_limits),
       template_kwargs(options.template_kwargs),
       template_date(options.template_date) {

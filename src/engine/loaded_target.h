@@ -30,6 +30,7 @@ struct LoadedTarget {
   std::unique_ptr<Device> device;  ///< that the model is on; null: the host
   Checkpoint checkpoint;
   std::unique_ptr<Tokenizer> tokenizer;
+  std::vector<TokenId> suppressed;  ///< that are never drawn
   TemplateLimits template_limits;
   std::string template_source;  ///< of the chat template that is used; empty: there is none
   /// It is not the model's own, and knows nothing of what its texts begin with.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "checkpoint/token_ids.h"
 #include "files/gguf/model.h"
 #include "model/config_bounds.h"
 #include "model/families.h"
@@ -326,6 +327,8 @@ void add_vocabulary(const Checkpoint& checkpoint, std::int32_t size, GgufMetadat
   if (ends < tokenizer->eos.size()) {
     out.set("tokenizer.ggml.eos_token_ids", std::span<const std::int32_t>(tokenizer->eos));
   }
+  if (const auto suppressed = suppressed_tokens(checkpoint, *tokenizer); !suppressed.empty())
+    out.set(std::string(kSuppressedKey), std::span<const std::int32_t>(suppressed));
   out.set("tokenizer.ggml.add_bos_token", tokenizer->add_bos);
   if (const auto source = checkpoint.chat_template()) out.set("tokenizer.chat_template", *source);
 }

@@ -367,12 +367,10 @@ std::optional<std::int64_t> special_id(const GgufFile& file, std::string_view ke
   return id ? checked_special_id(file, key, *id) : std::nullopt;
 }
 
-/// Ollama's list, in which any number of ids may end a turn.
-std::vector<std::int64_t> listed_ends(const GgufFile& file) {
-  constexpr std::string_view kKey = "tokenizer.ggml.eos_token_ids";
+std::vector<std::int64_t> listed_ids(const GgufFile& file, std::string_view key) {
   std::vector<std::int64_t> ids;
-  for (const std::int64_t id : file.find_ints(kKey).value_or(std::vector<std::int64_t>())) {
-    if (const auto special = checked_special_id(file, kKey, id)) ids.push_back(*special);
+  for (const std::int64_t id : file.find_ints(key).value_or(std::vector<std::int64_t>())) {
+    if (const auto special = checked_special_id(file, key, id)) ids.push_back(*special);
   }
   return ids;
 }
@@ -431,9 +429,11 @@ nlohmann::json gguf_generation_config(const GgufFile& file) {
        {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
     if (const auto id = special_id(file, key)) add(*id);
   }
-  for (const std::int64_t id : listed_ends(file)) add(id);
+  // Ollama's list, in which any number of ids may end a turn.
+  for (const std::int64_t id : listed_ids(file, "tokenizer.ggml.eos_token_ids")) add(id);
   if (eos.size() == 1) result["eos_token_id"] = eos.front();
   if (eos.size() > 1) result["eos_token_id"] = eos;
+  if (const auto ids = listed_ids(file, kSuppressedKey); !ids.empty()) result["suppress_tokens"] = ids;
   return result;
 }
 

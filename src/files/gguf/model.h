@@ -55,7 +55,10 @@ nlohmann::json gguf_config(const GgufFile& file);
 /// key is a factor to this, where Hugging Face's attention_factor replaces it. factor >= 1.
 double gguf_yarn_magnitude(double factor);
 
-/// Hugging Face's generation_config.json: the ids of the special tokens.
+/// The ids that are never drawn.
+inline constexpr std::string_view kSuppressedKey = "tokenizer.ggml.suppress_tokens";
+
+/// Hugging Face's generation_config.json: the ids of the special tokens, and suppress_tokens.
 nlohmann::json gguf_generation_config(const GgufFile& file);
 
 /// The vocabulary, if there is one; Error when its parts do not fit together.

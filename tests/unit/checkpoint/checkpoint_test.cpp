@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "checkpoint/token_ids.h"
 #include "files/gguf/gguf.h"
 #include "support/test_files.h"
 #include "text/tokenizer/loaders.h"
@@ -126,6 +127,18 @@ TEST_F(FolderTest, RefusesBadIds) {
     folder_.write("generation_config.json", bad);
     expect_error([&] { open().load_tokenizer(); }, {folder_.path().string(), "_token_id"});
   }
+  const auto suppressed = [&] { return suppressed_tokens(open(), *open().load_tokenizer()); };
+  for (const char* bad :
+       {R"({"suppress_tokens":[4]})", R"({"suppress_tokens":["a"]})", R"({"suppress_tokens":{}})"}) {
+    folder_.write("generation_config.json", bad);
+    expect_error([&] { suppressed(); }, {folder_.path().string(), "suppress_tokens"});
+  }
+  for (const char* none : {R"({"suppress_tokens":null})", R"({"suppress_tokens":[]})"}) {
+    folder_.write("generation_config.json", none);
+    EXPECT_TRUE(suppressed().empty());
+  }
+  folder_.write("generation_config.json", R"({"suppress_tokens":[1,3]})");
+  EXPECT_EQ(suppressed(), (std::vector<TokenId>{1, 3}));
   // An embedding may have more rows than there are tokens.
   folder_.write("generation_config.json", R"({"eos_token_id":4})");
   folder_.write("config.json", R"({"vocab_size":64,"bos_token_id":null})");

@@ -355,6 +355,18 @@ TEST(GgufConfig, GenerationStopsAtEverySpecialEnd) {
   EXPECT_EQ(gguf_generation_config(*parse(text)), (Json{{"bos_token_id", 1}, {"eos_token_id", {2, 3}}}));
 }
 
+TEST(GgufConfig, GenerationSuppressesTokens) {
+  const auto with = [](const std::vector<std::int32_t>& ids) {
+    return gguf_generation_config(*parse(GgufBuilder()
+                                             .strings("tokenizer.ggml.tokens", {"a", "b", "c"})
+                                             .array("tokenizer.ggml.suppress_tokens", GgufType::I32, ids)
+                                             .build()));
+  };
+  EXPECT_EQ(with({2, 0}), (Json{{"suppress_tokens", {2, 0}}}));
+  EXPECT_EQ(with({}), Json::object());
+  expect_error([&] { with({3}); }, {"tokenizer.ggml.suppress_tokens", "id 3 is outside the vocabulary of 3"});
+}
+
 TEST(GgufVocabularyReader, ReadsAllParts) {
   const auto text = GgufBuilder()
                         .text("tokenizer.ggml.model", "llama")

@@ -12,6 +12,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "checkpoint/token_ids.h"
 #include "files/gguf/model.h"
 #include "files/safetensors.h"
 #include "files/safetensors_writer.h"
@@ -81,10 +82,12 @@ TEST_F(QuantizeModel, AByteLevelVocabularyGivesTheSameIds) {
 TEST_F(QuantizeModel, KeepsThreeEndTokens) {
   const std::filesystem::path in = folder_.path() / "in";
   std::filesystem::copy(stories_path(), in);
-  std::ofstream(in / "generation_config.json") << R"({"eos_token_id":[5,2,7]})";
+  std::ofstream(in / "generation_config.json") << R"({"eos_token_id":[5,2,7],"suppress_tokens":[9,8]})";
   const auto expected = Checkpoint::open(in).load_tokenizer()->eos;
   ASSERT_EQ(expected.size(), 3u);
-  EXPECT_EQ(Checkpoint::open(write(in, DType::Q8_0)).load_tokenizer()->eos, expected);
+  const Checkpoint written = Checkpoint::open(write(in, DType::Q8_0));
+  EXPECT_EQ(written.load_tokenizer()->eos, expected);
+  EXPECT_EQ(suppressed_tokens(written, *written.load_tokenizer()), (std::vector<TokenId>{9, 8}));
 }
 
 /// Fewer bits, less of the model; but the model.
