@@ -6,6 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "augur/engine.h"
+#include "checkpoint/checkpoint.h"
+#include "files/safetensors.h"
+#include "files/safetensors_writer.h"
 #include "model/quantize_model.h"
 #include "support/error_of.h"
 #include "support/mtp_models.h"
@@ -96,6 +99,55 @@ TEST_P(OwnLayers, TheModelsOwnPathStandsForThem) {
 
 INSTANTIATE_TEST_SUITE_P(Formats, OwnLayers, testing::Values("", "model.gguf"),
                          [](const auto& test) { return *test.param == '\0' ? "folder" : "gguf"; });
+
+/// A copy of the model's folder whose layer that drafts has other names; with `twice` both.
+void write_within_the_model(const std::filesystem::path& to, bool twice) {
+  const std::filesystem::path from = mtp_model_path("qwen3_5_mtp");
+  for (const char* file :
+       {"config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json"})
+    std::filesystem::copy_file(from / file, to / file);
+  const std::unique_ptr<WeightStore> store = open_safetensors(from / "model.safetensors");
+  std::vector<SafetensorsWriter::Entry> entries;
+  std::vector<const StoredTensor*> tensors;
+  for (const auto& [name, tensor] : store->tensors()) {
+    const bool drafts = name.starts_with("mtp.");
+    for (const bool within : {true, false}) {
+      if (!within && drafts && !twice) continue;
+      if (within && !drafts) continue;
+      entries.push_back({(within ? "model." : "") + name, tensor.dtype, tensor.shape});
+      tensors.push_back(&tensor);
+    }
+  }
+  SafetensorsWriter writer(to / "model.safetensors", entries);
+  for (const StoredTensor* tensor : tensors) writer.write(tensor->bytes);
+  writer.finish();
+}
+
+TEST(OwnLayersWithinTheModel, AreTheSame) {
+  const testing_support::TemporaryFolder folder;
+  write_within_the_model(folder.path(), false);
+  Engine usual(options_for(mtp_model_path("qwen3_5_mtp")));
+  Engine within(options_for(folder.path()));
+  EXPECT_THAT(within.speculation().drafters, ElementsAre("mtp", "ngram"));
+  for (const char* plan : {"none", "mtp:n-max=4", "mtp:topk=4,depth=4,size=16"}) {
+    const Result expected = usual.generate(request_with(plan));
+    const Result result = within.generate(request_with(plan));
+    EXPECT_EQ(result.tokens, expected.tokens) << plan;
+    EXPECT_EQ(result.speculation.drafted_tokens, expected.speculation.drafted_tokens) << plan;
+    EXPECT_EQ(result.speculation.accepted_tokens, expected.speculation.accepted_tokens) << plan;
+  }
+  // As a file, too.
+  ThreadPool pool(2);
+  quantize_model(pool, Checkpoint::open(folder.path()), folder.path() / "f32.gguf", {.type = DType::F32});
+  Engine file(options_for(folder.path() / "f32.gguf"));
+  EXPECT_THAT(file.speculation().drafters, ElementsAre("mtp", "ngram"));
+  EXPECT_EQ(file.generate(request_with("mtp:n-max=4")).tokens,
+            within.generate(request_with("mtp:n-max=4")).tokens);
+
+  const testing_support::TemporaryFolder both;
+  write_within_the_model(both.path(), true);
+  EXPECT_THAT(error_of([&] { Engine(options_for(both.path())); }), HasSubstr("tensor mtp."));
+}
 
 TEST(NoOwnLayers, IsSaid) {
   EngineOptions options = testing_support::stories_engine_options();
