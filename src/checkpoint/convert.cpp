@@ -5,6 +5,8 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "checkpoint/delta_folder.h"
+#include "checkpoint/folder_tensor.h"
 #include "files/gguf/model.h"
 #include "files/mapped_file.h"
 #include "files/safetensors_writer.h"
@@ -24,13 +26,8 @@ void write_json(const fs::path& path, const Json& document) {
   file.commit();
 }
 
-DType written_type(const StoredTensor& tensor) {
-  if (is_integer(tensor.dtype) || tensor.dtype == DType::BF16) return tensor.dtype;
-  return tensor.shape.size() < 2 ? DType::F32 : DType::BF16;
-}
-
 void write_tensor(SafetensorsWriter& writer, const StoredTensor& tensor) {
-  const DType type = written_type(tensor);
+  const DType type = folder_type(tensor.dtype, tensor.shape);
   if (type == tensor.dtype && tensor.as_is()) return writer.write(tensor.bytes);
   const std::int64_t rows = tensor.shape.size() < 2 ? 1 : tensor.shape[0];
   std::int64_t length = 1;
@@ -40,23 +37,16 @@ void write_tensor(SafetensorsWriter& writer, const StoredTensor& tensor) {
   constexpr std::int64_t kElementsAtOnce = 1 << 20;
   const std::int64_t step = std::clamp<std::int64_t>(kElementsAtOnce / length, 1, rows);
   std::vector<float> values(static_cast<std::size_t>(step * length));
-  std::vector<BF16> rounded(type == DType::BF16 ? values.size() : 0);
   for (std::int64_t row = 0; row < rows; row += step) {
     const std::int64_t count = std::min(step, rows - row);
     const auto elements = static_cast<std::size_t>(count * length);
     read_rows(tensor, row, count, values.data());
-    if (type == DType::F32) {
-      writer.write(std::as_bytes(std::span(values).first(elements)));
-    } else {
-      std::transform(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(elements), rounded.begin(),
-                     to_bf16);
-      writer.write(std::as_bytes(std::span(rounded).first(elements)));
-    }
+    write_values(writer, type, std::span(values).first(elements));
   }
 }
 
 struct Shard {
-  std::vector<const StoredTensor*> tensors;
+  std::vector<const FolderTensor*> tensors;
   std::int64_t bytes = 0;
 };
 
@@ -68,34 +58,48 @@ const StoredTensor* published_whole(const WeightStore& weights, const StoredTens
   return whole == nullptr || whole->shape.size() != 2 || experts ? nullptr : whole;
 }
 
-std::vector<Shard> plan_shards(const WeightStore& weights, std::int64_t max_bytes) {
-  std::vector<const StoredTensor*> order;
+std::vector<FolderTensor> folder_tensors(const Checkpoint& checkpoint) {
+  const WeightStore& weights = checkpoint.weights();
+  const std::optional<DeltaFolder> delta = DeltaFolder::of(checkpoint);
+  std::vector<FolderTensor> result;
+  const auto add = [&](const StoredTensor& tensor) {
+    result.push_back({.name = tensor.name,
+                      .type = folder_type(tensor.dtype, tensor.shape),
+                      .shape = tensor.shape,
+                      .write = [&tensor](SafetensorsWriter& writer) { write_tensor(writer, tensor); }});
+  };
   for (const auto& [key, tensor] : weights.tensors()) {
+    if (delta && delta->lay_out(tensor, result)) continue;
     const StoredTensor* whole = published_whole(weights, tensor);
     if (whole == nullptr) {
-      order.push_back(&tensor);
+      add(tensor);
     } else if (whole->bytes.data() == tensor.bytes.data()) {  // the first part stands for it
-      order.push_back(whole);
+      add(*whole);
     }
   }
   // Wider elements first, so that every tensor is aligned.
-  std::stable_sort(order.begin(), order.end(), [](const StoredTensor* a, const StoredTensor* b) {
-    return block_shape(written_type(*a)).bytes > block_shape(written_type(*b)).bytes;
+  std::stable_sort(result.begin(), result.end(), [](const FolderTensor& a, const FolderTensor& b) {
+    return block_shape(a.type).bytes > block_shape(b.type).bytes;
   });
+  return result;
+}
+
+std::vector<Shard> plan_shards(const std::vector<FolderTensor>& tensors, std::int64_t max_bytes) {
   std::vector<Shard> shards;
-  for (const StoredTensor* tensor : order) {
-    const std::int64_t bytes = storage_bytes(written_type(*tensor), tensor->shape).value_or(0);
+  for (const FolderTensor& tensor : tensors) {
+    const std::int64_t bytes = storage_bytes(tensor.type, tensor.shape).value_or(0);
     if (shards.empty() || (shards.back().bytes > 0 && shards.back().bytes + bytes > max_bytes))
       shards.emplace_back();
-    shards.back().tensors.push_back(tensor);
+    shards.back().tensors.push_back(&tensor);
     shards.back().bytes += bytes;
   }
   return shards;
 }
 
-void write_weights(const WeightStore& weights, const fs::path& out, const ConvertOptions& options) {
-  const auto shards = plan_shards(weights, options.max_shard_bytes);
-  const int total = static_cast<int>(weights.tensors().size());
+void write_weights(const std::vector<FolderTensor>& tensors, const fs::path& out,
+                   const ConvertOptions& options) {
+  const auto shards = plan_shards(tensors, options.max_shard_bytes);
+  const int total = static_cast<int>(tensors.size());
   int done = 0;
   std::int64_t total_bytes = 0;
   nlohmann::json weight_map = nlohmann::json::object();
@@ -104,13 +108,13 @@ void write_weights(const WeightStore& weights, const fs::path& out, const Conver
                                  ? "model.safetensors"
                                  : fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, shards.size());
     std::vector<SafetensorsWriter::Entry> entries;
-    for (const StoredTensor* tensor : shards[i].tensors) {
-      entries.push_back({tensor->name, written_type(*tensor), tensor->shape});
+    for (const FolderTensor* tensor : shards[i].tensors) {
+      entries.push_back({tensor->name, tensor->type, tensor->shape});
       weight_map[tensor->name] = file;
     }
     SafetensorsWriter writer(out / file, entries);
-    for (const StoredTensor* tensor : shards[i].tensors) {
-      write_tensor(writer, *tensor);
+    for (const FolderTensor* tensor : shards[i].tensors) {
+      tensor->write(writer);
       if (options.progress) options.progress(++done, total);
     }
     writer.finish();
@@ -188,12 +192,11 @@ class OutputFolder {
   bool complete_ = false;
 };
 
-/// Files of layers with states have the decays, of delta rules the order of heads and, of Qwen3-Next, the
-/// fused rows otherwise than Hugging Face's classes read them.
+/// Files of Mamba2's layers have the decays otherwise than Hugging Face's classes read them.
 void require_a_folders_form(const Checkpoint& checkpoint) {
   if (!checkpoint.is_gguf()) return;
   const GgufArchitecture* const architecture = gguf_architecture_of(*checkpoint.gguf());
-  if (architecture == nullptr || !(architecture->delta || architecture->mamba)) return;
+  if (architecture == nullptr || !architecture->mamba) return;
   throw Error(
       "{}: a folder cannot be made of a file of architecture {:?}, whose layers' weights are laid out "
       "for GGUF: expected its Hugging Face folder, or `augur quantize` for another file",
@@ -214,15 +217,15 @@ void write_tokenizer(const Checkpoint& checkpoint, const fs::path& out) {
 }
 
 void convert_to_folder(const Checkpoint& checkpoint, const fs::path& out, const ConvertOptions& options) {
-  require_a_folders_form(checkpoint);
-  const WeightStore& weights = checkpoint.weights();  // fails before anything is written
+  const std::vector<FolderTensor> tensors = folder_tensors(checkpoint);  // fails before anything is written
   OutputFolder folder(out);
   try {
     write_tokenizer(checkpoint, out);
-    write_weights(weights, out, options);
+    write_weights(tensors, out, options);
     auto config = checkpoint.config();
     config["torch_dtype"] = "bfloat16";
     config.erase("quantization_config");
+    DeltaFolder::change(config);
     write_json(out / "config.json", config);  // last: a folder without it is not a model
     folder.complete();
   } catch (const nlohmann::json::exception& e) {

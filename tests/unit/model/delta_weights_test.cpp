@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -327,6 +328,66 @@ void DeltaWeights::expect_the_same(const Checkpoint& folder, const Checkpoint& f
     same.expect(a.layers[static_cast<std::size_t>(i)], b.layers[static_cast<std::size_t>(i)], read.layer(i));
 }
 
+/// Matrices bit by bit; norms and decays are stored as other numbers in files.
+void expect_the_folder(const std::filesystem::path& made, const std::filesystem::path& expected) {
+  const Checkpoint a = Checkpoint::open(made);
+  const Checkpoint b = Checkpoint::open(expected);
+  EXPECT_FALSE(a.config().contains("linear_value_heads_interleaved"));
+  ASSERT_EQ(a.weights().tensors().size(), b.weights().tensors().size());
+  for (const auto& [name, tensor] : b.weights().tensors()) {
+    const StoredTensor& found = a.weights().require(name, tensor.shape);
+    EXPECT_EQ(found.dtype, tensor.dtype) << name;
+    if (tensor.dtype == DType::BF16) {
+      EXPECT_TRUE(
+          std::equal(found.bytes.begin(), found.bytes.end(), tensor.bytes.begin(), tensor.bytes.end()))
+          << name;
+      continue;
+    }
+    std::vector<float> values(static_cast<std::size_t>(tensor.shape[0]));
+    std::vector<float> others(values.size());
+    read_rows(found, 0, 1, values.data());
+    read_rows(tensor, 0, 1, others.data());
+    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], others[i], 1e-6) << name << i;
+  }
+}
+
+/// The first files of Qwen3-Next had the folder's one matrix for queries, keys, values and gates.
+TEST_F(DeltaWeights, TheFirstFilesAreTheSameModel) {
+  write(small("qwen3_next"), drafting(true));
+  const GgufFile usual = GgufFile::open(quantize(checkpoint_, DType::F32));
+  GgufMetadata metadata;
+  for (const auto& [name, stored] : usual.metadata()) metadata.copy(name, stored);
+  std::vector<GgufWriter::Entry> entries;
+  std::vector<StoredTensor> tensors;
+  for (const GgufTensorInfo& info : usual.tensor_infos()) {
+    StoredTensor tensor = usual.tensor(info);
+    std::string name = info.name;
+    const std::string layer = name.substr(0, std::min(name.find('.', 4), name.size()));
+    if (name == layer + ".attn_gate.weight") continue;
+    if (name == layer + ".attn_qkv.weight") {
+      name = layer + ".ssm_in.weight";
+      tensor =
+          *checkpoint_.weights().find("model.layers." + layer.substr(4) + ".linear_attn.in_proj_qkvz.weight");
+    }
+    entries.push_back({name, tensor.dtype, tensor.shape});
+    tensors.push_back(tensor);
+  }
+  ASSERT_LT(entries.size(), usual.tensor_infos().size());
+  GgufWriter writer(folder_.path() / "first.gguf", metadata, entries);
+  for (const StoredTensor& tensor : tensors) writer.write(tensor.bytes);
+  writer.finish();
+  const Checkpoint first = Checkpoint::open(folder_.path() / "first.gguf");
+  EXPECT_NE(first.gguf()->find_tensor("blk.0.ssm_in.weight"), nullptr);
+  expect_the_same(checkpoint_, first);
+  // A folder has it as it is.
+  convert_to_folder(checkpoint_, folder_.path() / "expected", ConvertOptions{});
+  convert_to_folder(first, folder_.path() / "made", ConvertOptions{});
+  expect_the_folder(folder_.path() / "made", folder_.path() / "expected");
+  // Written anew it is as files are today.
+  const Checkpoint again = Checkpoint::open(quantize(first, DType::F32, "again.gguf"));
+  expect_the_same(checkpoint_, again);
+}
+
 class DeltaFiles : public DeltaWeights, public testing::WithParamInterface<const char*> {};
 
 TEST_P(DeltaFiles, AFileOfAFolderHasItsWeights) {
@@ -464,18 +525,48 @@ TEST_P(DeltaFiles, CalibrationIsInTheFilesOrder) {
   }
 }
 
-TEST_P(DeltaFiles, AFolderIsMadeOfAFolderOnly) {
+TEST_P(DeltaFiles, AFolderOfAFileIsTheFolderThatItWasMadeOf) {
   write(small(GetParam()), drafting(std::string_view(GetParam()) != "qwen3_5_text"));
+  const std::filesystem::path expected = folder_.path() / "expected";
+  convert_to_folder(checkpoint_, expected, ConvertOptions{});
   const Checkpoint file = Checkpoint::open(quantize(checkpoint_, DType::F32));
-  EXPECT_THAT(error_of([&] { convert_to_folder(file, folder_.path() / "out", ConvertOptions{}); }),
-              HasSubstr(file.gguf()->architecture()));
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out"));
-  convert_to_folder(checkpoint_, folder_.path() / "out", ConvertOptions{});
-  const Checkpoint folder = Checkpoint::open(folder_.path() / "out");
-  EXPECT_EQ(config_of(folder), config_of(checkpoint_));
-  ASSERT_EQ(folder.weights().tensors().size(), checkpoint_.weights().tensors().size());
-  for (const auto& [name, tensor] : checkpoint_.weights().tensors())
-    EXPECT_EQ(folder.weights().require(name, tensor.shape).name, name);
+  const std::filesystem::path made = folder_.path() / "made";
+  convert_to_folder(file, made, ConvertOptions{});
+  expect_the_folder(made, expected);
+  EXPECT_EQ(config_of(Checkpoint::open(made)), config_of(checkpoint_));
+}
+
+TEST_F(DeltaWeights, AFileThatDoesNotFitIsNoFolder) {
+  write(small("qwen3_5_text"));
+  const GgufFile file = GgufFile::open(quantize(checkpoint_, DType::F32));
+  const auto failure = [&](const char* key, std::uint32_t value, float decay) {
+    GgufMetadata metadata;
+    for (const auto& [name, stored] : file.metadata()) metadata.copy(name, stored);
+    if (*key != '\0') metadata.set_u32(file.architecture() + "." + key, value);
+    std::vector<GgufWriter::Entry> entries;
+    for (const GgufTensorInfo& info : file.tensor_infos())
+      entries.push_back({info.name, file.tensor(info).dtype, info.shape});
+    GgufWriter writer(folder_.path() / "hostile.gguf", metadata, entries);
+    for (const GgufTensorInfo& info : file.tensor_infos()) {
+      const std::vector<float> decays(static_cast<std::size_t>(info.shape[0]), decay);
+      const bool is_decay = info.name == "blk.0.ssm_a";
+      writer.write(is_decay ? std::as_bytes(std::span(decays)) : file.tensor(info).bytes);
+    }
+    writer.finish();
+    const std::filesystem::path out = folder_.path() / "out";
+    const std::string error = error_of(
+        [&] { convert_to_folder(Checkpoint::open(folder_.path() / "hostile.gguf"), out, ConvertOptions{}); });
+    EXPECT_FALSE(std::filesystem::exists(out));
+    return error;
+  };
+  for (const float decay :
+       {0.0f, 1.0f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()})
+    EXPECT_THAT(failure("", 0, decay), HasSubstr("linear_attn.A: expected negative numbers")) << decay;
+  EXPECT_THAT(failure("ssm.group_count", 4, -1), HasSubstr("multiple of key heads"));
+  EXPECT_THAT(failure("ssm.group_count", 3, -1), HasSubstr("linear_attn."));
+  EXPECT_THAT(failure("ssm.group_count", 0, -1), HasSubstr("ssm.group_count"));
+  EXPECT_THAT(failure("ssm.state_size", 1 << 29, -1), HasSubstr("linear_key_head_dim"));
+  EXPECT_THAT(failure("ssm.conv_kernel", 4, -1), HasSubstr("linear_attn.conv1d.weight"));
 }
 
 /// Either its bytes are refused, or they are those of another model; nothing is read that is not there.
