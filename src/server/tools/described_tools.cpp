@@ -13,6 +13,25 @@ namespace {
 
 using nlohmann::ordered_json;
 
+std::string deepseek_description(const ordered_json& tools) {
+  std::string text = "## Tools\nYou have access to the following tools:\n";
+  for (const ordered_json& tool : tools) {
+    const ordered_json& function = tool["function"];
+    text += "\n### " + function["name"].get<std::string>() + "\n";
+    if (const auto told = function.find("description"); told != function.end())
+      text += "Description: " + told->get<std::string>() + "\n\n";
+    const auto parameters = function.find("parameters");
+    text += "Parameters: " + (parameters == function.end() ? "{}" : text_of(*parameters)) + "\n";
+  }
+  text += "\nTo use them, write exactly this, calls one behind another, and wait for the results:\n";
+  for (const std::string_view part :
+       {tool_tag(ToolFormat::DeepSeek), kDeepSeekCalls.begin, std::string_view("NAME"),
+        kDeepSeekCalls.arguments, std::string_view("ARGUMENTS"), kDeepSeekCalls.end,
+        tool_end(ToolFormat::DeepSeek)})
+    text += part;
+  return text + "\nNAME is one of theirs, ARGUMENTS are JSON that fits its Parameters.";
+}
+
 std::string description(const ordered_json& tools) {
   std::string text = "You may call these functions, one JSON object a line:\n<tools>\n";
   for (const ordered_json& tool : tools) text += text_of(tool["function"]) + '\n';
@@ -44,7 +63,16 @@ Message plain(const Message& message) {
 
 }  // namespace
 
-void describe_tools(const ordered_json& tools, std::vector<Message>& messages) {
+ToolFormat described_format(std::string_view chat_template) {
+  return writes_deepseek_calls(chat_template) ? ToolFormat::DeepSeek : ToolFormat::Hermes;
+}
+
+void describe_tools(const ordered_json& tools, ToolFormat format, std::vector<Message>& messages) {
+  if (format == ToolFormat::DeepSeek) {
+    if (messages.front().role != "system")
+      messages.insert(messages.begin(), {.role = "system", .content = {}});
+    return append(messages.front().content, deepseek_description(tools), "\n\n");
+  }
   std::vector<Message> told;
   bool after_result = false;
   for (const Message& message : messages) {

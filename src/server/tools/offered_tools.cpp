@@ -87,7 +87,7 @@ void write_python_calls(std::vector<Message>& messages) {
 std::optional<ToolParser> offer_tools(const Engine& engine, const OfferedTools& offered, Request& request) {
   if (offered.tools.empty()) return std::nullopt;
   const std::optional<ToolFormat> own = tool_format(engine.chat_template());
-  const ToolFormat format = own.value_or(kDescribedFormat);
+  const ToolFormat format = own ? *own : described_format(engine.chat_template());
   ordered_json list = ordered_json::array();
   FunctionTypes functions;
   std::unordered_set<std::string_view> known;
@@ -104,7 +104,7 @@ std::optional<ToolParser> offer_tools(const Engine& engine, const OfferedTools& 
     if (*own == ToolFormat::Python && engine.chat_template().find("tool_calls") == std::string_view::npos)
       write_python_calls(request.messages);
   } else {
-    describe_tools(list, request.messages);
+    describe_tools(list, format, request.messages);
   }
   if (constrains(offered)) {
     const std::string field = offered.required ? offered.choice_field : "tools";

@@ -62,6 +62,12 @@ bool writes_channels(std::string_view chat_template) {
          chat_template.find("<|message|>") != std::string_view::npos;
 }
 
+bool writes_deepseek_calls(std::string_view chat_template) {
+  // Before V3.1 arguments stand in a block of Markdown.
+  return chat_template.find(kDeepSeekCalls.arguments) != std::string_view::npos &&
+         chat_template.find("```json") == std::string_view::npos;
+}
+
 std::optional<ToolFormat> tool_format(std::string_view chat_template) {
   const auto has = [&](std::string_view text) { return chat_template.find(text) != std::string_view::npos; };
   if (!has("tools")) return std::nullopt;
@@ -70,8 +76,7 @@ std::optional<ToolFormat> tool_format(std::string_view chat_template) {
   if (has(kGlmCalls.argument)) return ToolFormat::Glm;
   if (has(tool_tag(ToolFormat::MiniMax))) return ToolFormat::MiniMax;
   if (has(tool_tag(ToolFormat::Kimi))) return ToolFormat::Kimi;
-  // Before V3.1 arguments stand in a block of Markdown.
-  if (has(kDeepSeekCalls.arguments) && !has("```json")) return ToolFormat::DeepSeek;
+  if (writes_deepseek_calls(chat_template)) return ToolFormat::DeepSeek;
   if (has(tool_tag(ToolFormat::Hermes))) return ToolFormat::Hermes;
   // The first of LFM2's templates name one of these only.
   if (has(tool_tag(ToolFormat::Python)) || has("<|tool_list_start|>") || has("List of tools: ["))

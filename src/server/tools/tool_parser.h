@@ -33,6 +33,9 @@ enum class ToolFormat {
 /// Whether a template writes messages in channels, as gpt-oss' does (its format is called harmony).
 bool writes_channels(std::string_view chat_template);
 
+/// Whether a template writes calls as DeepSeek V3.1's does, which has no place for the tools themselves.
+bool writes_deepseek_calls(std::string_view chat_template);
+
 /// The one that a chat template writes; nothing where it knows no tools.
 std::optional<ToolFormat> tool_format(std::string_view chat_template);
 

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <random>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "server/tools/argument_types.h"
 #include "server/tools/tool_parser.h"
@@ -267,6 +269,43 @@ TEST(DeepSeekCalls, OtherTextStaysAsItIs) {
   EXPECT_EQ(taken_apart(parser(ToolFormat::DeepSeek, false),
                         deepseek(deepseek_call("now", "{}") + deepseek_call("now", "{}"))),
             "now:{}");
+}
+
+/// Pieces of calls in any order: what is read does not depend on how they come in.
+TEST(FamilyCalls, AnyMixtureIsReadAlike) {
+  std::mt19937 random(11);
+  int calls = 0;
+  for (const ToolFormat format :
+       {ToolFormat::Xml, ToolFormat::Glm, ToolFormat::MiniMax, ToolFormat::Kimi, ToolFormat::DeepSeek}) {
+    std::vector<std::string> parts = {"search", "now", "query", "limit", "{}",         "{\"a\": 1}",
+                                      "\n",     " ",   "<",     "text",  "functions.", ":0",
+                                      "\xC3",   "\">", ">",     "{"};
+    for (const std::string_view tag : tool_tags(format)) parts.emplace_back(tag);
+    parts.emplace_back(tool_end(format));
+    for (const CallTags* tags : {&kQwenCalls, &kGlmCalls, &kMiniMaxCalls}) {
+      const bool own = tags == (format == ToolFormat::Xml   ? &kQwenCalls
+                                : format == ToolFormat::Glm ? &kGlmCalls
+                                                            : &kMiniMaxCalls);
+      if (!own) continue;
+      for (const std::string_view tag : {tags->begin, tags->argument, tags->argument_end, tags->value,
+                                         tags->value_end, tags->ends[0], tags->ends[1]})
+        if (!tag.empty()) parts.emplace_back(tag);
+    }
+    for (int round = 0; round < 400; ++round) {
+      // Half of them begin well.
+      std::string text = round % 2 == 0 ? std::string(tool_tag(format)) : "";
+      if (round % 4 == 0) {
+        text += format == ToolFormat::Glm        ? "now"
+                : format == ToolFormat::Kimi     ? kimi_call("now", "{}")
+                : format == ToolFormat::DeepSeek ? deepseek_call("now", "{}")
+                : format == ToolFormat::MiniMax  ? "<invoke name=\"search\">"
+                                                 : "<function=search>";
+      }
+      for (unsigned i = random() % 9; i > 0; --i) text += parts[random() % parts.size()];
+      calls += taken_apart(parser(format), text).find(':') != std::string::npos ? 1 : 0;
+    }
+  }
+  EXPECT_GT(calls, 100);
 }
 
 TEST(FamilyCalls, LongNamesAndValuesTakeTheirTimeOnce) {

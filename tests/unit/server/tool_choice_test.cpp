@@ -332,6 +332,40 @@ TEST(ToolHistory, IsContentWhereLfmsTemplateHasNoPlaceForCalls) {
   service.drain();
 }
 
+TEST(ToolHistory, IsTheTemplatesOfDeepSeekWhichHasNoPlaceForTools) {
+  const testing_support::TemplatedStories model(
+      "{% for m in messages %}{{ m.role }}: {{ m.content }}{% for c in m.tool_calls %}"
+      "<｜tool▁call▁begin｜>{{ c.function.name }}<｜tool▁sep｜>{{ c.function.arguments | tojson }}{% endfor "
+      "%}\n"
+      "{% endfor %}");
+  Service service{{.model = "stories", .api_keys = {}, .speculation = {}}};
+  HttpServer server{{.port = 0}, service};
+  service.open(*model.engine, {.parallel = 1});
+  httplib::Client client("127.0.0.1", server.port());
+  const json call = {{"id", "1"},
+                     {"type", "function"},
+                     {"function", {{"name", "trip"}, {"arguments", R"({"place": "Rome"})"}}}};
+  json body = {{"messages",
+                {{{"role", "user"}, {"content", "Go."}},
+                 {{"role", "assistant"}, {"content", "So: "}, {"tool_calls", {call}}},
+                 {{"role", "tool"}, {"content", "Gone."}, {"tool_call_id", "1"}}}},
+               {"tools", {function("trip")}}};
+  body["tools"][0]["function"]["description"] = "Travels.";
+  const auto prompt = [&] {
+    return json::parse(client.Post("/apply-template", body.dump(), "application/json")->body)["prompt"]
+        .get<std::string>();
+  };
+  EXPECT_THAT(prompt(), testing::StartsWith("system: ## Tools\n"));
+  EXPECT_THAT(prompt(), HasSubstr("### trip\nDescription: Travels.\n\nParameters: {\""));
+  EXPECT_THAT(prompt(), HasSubstr("<｜tool▁call▁begin｜>NAME<｜tool▁sep｜>ARGUMENTS<｜tool▁call▁end｜>"));
+  EXPECT_THAT(
+      prompt(),
+      HasSubstr("assistant: So: <｜tool▁call▁begin｜>trip<｜tool▁sep｜>{\"place\": \"Rome\"}tool: Gone."));
+  body["messages"].insert(body["messages"].begin(), json({{"role", "system"}, {"content", "Be kind."}}));
+  EXPECT_THAT(prompt(), testing::StartsWith("system: Be kind.\n\n## Tools\n"));
+  service.drain();
+}
+
 std::string name_of(const testing::TestParamInfo<ToolFormat>& form) {
   return form.param == ToolFormat::Hermes     ? "Hermes"
          : form.param == ToolFormat::Llama3   ? "Llama3"
