@@ -217,6 +217,7 @@ void write_tokenizer(const Checkpoint& checkpoint, const fs::path& out) {
 }
 
 void convert_to_folder(const Checkpoint& checkpoint, const fs::path& out, const ConvertOptions& options) {
+  require_a_folders_form(checkpoint);
   const std::vector<FolderTensor> tensors = folder_tensors(checkpoint);  // fails before anything is written
   OutputFolder folder(out);
   try {
