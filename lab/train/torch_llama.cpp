@@ -52,10 +52,10 @@ std::vector<RopeTable> rope_tables(const ModelConfig& c) {
 
 TorchLayer read_layer(const Reader& read, const ModelConfig& c, int index) {
   const LayerSpec& spec = c.layer(index);
-  if (spec.experts.count > 0 || spec.sinks || spec.gated || !spec.attends()) {
+  if (spec.experts.count > 0 || spec.sinks || spec.gated || !spec.attends() || !spec.feeds_forward()) {
     throw Error(
-        "layer {}: layers with experts, attention sinks, gated attention, short convolutions or states "
-        "run in the engine only",
+        "layer {}: layers with experts, attention sinks, gated attention, short convolutions or states, and "
+        "those of one block, run in the engine only",
         index);
   }
   const TensorNames& names = find_family(c.family)->names;

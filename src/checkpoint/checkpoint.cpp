@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "checkpoint/token_ids.h"
+#include "files/backbone_names.h"
 #include "files/drafting_names.h"
 #include "files/fused_tensors.h"
 #include "files/gguf/model.h"
@@ -142,6 +143,7 @@ const WeightStore* Checkpoint::find_weights() const {
     if (opened == nullptr) return nullptr;
     if (is_text_part_) keep_text_part(*opened);
     if (!is_gguf()) name_drafting_layers(*opened);
+    rename_backbone(config(), *opened);
     split_fused_tensors(config(), *opened);
     weights_ = std::move(opened);
   }

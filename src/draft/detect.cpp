@@ -42,6 +42,8 @@ constexpr std::string_view kOwnLayers = "mtp";
 /// Layers that draft, in a model's files or, where only they were written (llama.cpp's mtp-*.gguf), alone.
 bool has_own_layers(const Checkpoint& head) {
   if (head.is_gguf()) {  // whose weights need not be what can be opened
+    const GgufArchitecture* known = gguf_architecture_of(*head.gguf());
+    if (known != nullptr && !known->delta) return false;  // Nemotron 3's are of another kind
     const auto& infos = head.gguf()->tensor_infos();
     return std::any_of(infos.begin(), infos.end(), [](const GgufTensorInfo& info) {
       return info.name.find(".nextn.eh_proj.") != std::string::npos;

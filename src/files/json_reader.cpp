@@ -1,5 +1,7 @@
 #include "files/json_reader.h"
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -32,6 +34,33 @@ int nesting(std::string_view text) {
   return deepest;
 }
 
+/// With null where Python's json has written numbers that JSON has no words for, outside strings.
+std::string without_infinities(std::string_view text) {
+  constexpr std::string_view kWords[] = {"-Infinity", "Infinity", "NaN"};
+  std::string result;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (in_string && c == '\\' && i + 1 < text.size()) {
+      result += c;
+      result += text[i + 1];
+      i += 2;
+      continue;
+    }
+    if (c == '"') in_string = !in_string;
+    const auto* const word = std::ranges::find_if(
+        kWords, [&](std::string_view w) { return !in_string && text.substr(i).starts_with(w); });
+    if (word != std::end(kWords)) {
+      result += "null";
+      i += word->size();
+    } else {
+      result += c;
+      ++i;
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 nlohmann::json parse_json(std::string_view text, std::string_view file) {
@@ -51,7 +80,9 @@ nlohmann::json parse_json(std::string_view text, std::string_view file) {
 nlohmann::json read_json(const std::filesystem::path& path) {
   const MappedFile file(path);
   const auto bytes = file.bytes();
-  return parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.path());
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const bool strict = text.find("Infinity") == text.npos && text.find("NaN") == text.npos;
+  return parse_json(strict ? text : std::string_view(without_infinities(text)), file.path());
 }
 
 nlohmann::json read_json_object_if_exists(const std::filesystem::path& path) {

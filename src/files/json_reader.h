@@ -13,6 +13,7 @@ inline constexpr int kMaxJsonDepth = 64;
 /// duplicate keys the last one counts.
 nlohmann::json parse_json(std::string_view text, std::string_view file);
 
+/// A file's. The words Infinity, -Infinity and NaN, which Python's json writes and JSON lacks, become null.
 nlohmann::json read_json(const std::filesystem::path& path);
 
 /// As read_json, for files whose top level is an object; an empty object when there is no such file.

@@ -86,6 +86,19 @@ void ClampedSwigluPanels(const float* gate_up, std::int64_t pairs, InputForm for
   MulPanels<ClampedSwiglu>(gate_up, pairs, form, out);
 }
 
+template <class T>
+HWY_INLINE void SquaredReluTo(const float* x, std::int64_t n, T* out) {
+  Sweep(n, [&](auto d, std::int64_t i)
+               HWY_ATTR { StoreAs(d, SquareOfRelu()(d, hn::LoadU(d, x + i)), out + i); });
+}
+void SquaredRelu(const float* x, std::int64_t n, InputForm form, void* out) {
+  if (form == InputForm::BF16) {
+    SquaredReluTo(x, n, static_cast<BF16*>(out));
+  } else {
+    SquaredReluTo(x, n, static_cast<float*>(out));
+  }
+}
+
 void SiluMul(const float* gate, const float* up, std::int64_t n, InputForm form, void* out) {
   if (form == InputForm::BF16) {
     SiluMulTo(gate, up, n, static_cast<BF16*>(out));
@@ -300,6 +313,7 @@ HWY_EXPORT(ClampedSwigluPanels);
 HWY_EXPORT(SigmoidRow);
 HWY_EXPORT(SoftplusRow);
 HWY_EXPORT(DecayRow);
+HWY_EXPORT(SquaredRelu);
 HWY_EXPORT(MulRow);
 HWY_EXPORT(ConvolveRow);
 HWY_EXPORT(AddRow);
@@ -357,6 +371,12 @@ void clamped_swiglu_panels(const float* gate_up, std::int64_t pairs, InputForm f
     return clamped_swiglu_panels_quantized(gate_up, pairs, static_cast<QuantBlock*>(out));
   }
   HWY_DYNAMIC_DISPATCH(ClampedSwigluPanels)(gate_up, pairs, form, out);
+}
+
+void squared_relu(const float* x, std::int64_t n, InputForm form, void* out) {
+  assert(gives(form));
+  if (form == InputForm::Blocks8) return squared_relu_quantized(x, n, static_cast<QuantBlock*>(out));
+  HWY_DYNAMIC_DISPATCH(SquaredRelu)(x, n, form, out);
 }
 
 void convert_row(const float* x, std::int64_t n, InputForm form, void* out) {

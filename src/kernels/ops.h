@@ -39,6 +39,9 @@ void gelu_mul_panels(const float* gate_up, std::int64_t pairs, InputForm form, v
 /// from -7 to 7.
 void clamped_swiglu_panels(const float* gate_up, std::int64_t pairs, InputForm form, void* out);
 
+/// out[i] = x[i]^2 where x[i] is positive, else 0: the square of ReLU, which has no gate.
+void squared_relu(const float* x, std::int64_t n, InputForm form, void* out);
+
 /// Rounds, quantises or copies a float32 row to `form`.
 void convert_row(const float* x, std::int64_t n, InputForm form, void* out);
 

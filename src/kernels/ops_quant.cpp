@@ -143,6 +143,11 @@ void ClampedSwigluPanelsQuantized(const float* gate_up, std::int64_t pairs, Quan
   MulPanelsQuantized<ClampedSwiglu>(gate_up, pairs, out);
 }
 
+void SquaredReluQuantized(const float* x, std::int64_t n, QuantBlock* out) {
+  QuantizeBlocks(n, out,
+                 [&](auto d, std::int64_t i) HWY_ATTR { return SquareOfRelu()(d, hn::LoadU(d, x + i)); });
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace augur
 HWY_AFTER_NAMESPACE();
@@ -157,6 +162,7 @@ HWY_EXPORT(SiluMulQuantized);
 HWY_EXPORT(SiluMulPanelsQuantized);
 HWY_EXPORT(GeluMulPanelsQuantized);
 HWY_EXPORT(ClampedSwigluPanelsQuantized);
+HWY_EXPORT(SquaredReluQuantized);
 
 void quantize_row(const float* x, std::int64_t n, QuantBlock* out) {
   HWY_DYNAMIC_DISPATCH(QuantizeRow)(x, n, out);
@@ -185,6 +191,10 @@ void gelu_mul_panels_quantized(const float* gate_up, std::int64_t pairs, QuantBl
 
 void clamped_swiglu_panels_quantized(const float* gate_up, std::int64_t pairs, QuantBlock* out) {
   HWY_DYNAMIC_DISPATCH(ClampedSwigluPanelsQuantized)(gate_up, pairs, out);
+}
+
+void squared_relu_quantized(const float* x, std::int64_t n, QuantBlock* out) {
+  HWY_DYNAMIC_DISPATCH(SquaredReluQuantized)(x, n, out);
 }
 
 }  // namespace augur

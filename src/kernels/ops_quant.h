@@ -16,5 +16,6 @@ void silu_mul_quantized(const float* gate, const float* up, std::int64_t n, Quan
 void silu_mul_panels_quantized(const float* gate_up, std::int64_t pairs, QuantBlock* out);
 void gelu_mul_panels_quantized(const float* gate_up, std::int64_t pairs, QuantBlock* out);
 void clamped_swiglu_panels_quantized(const float* gate_up, std::int64_t pairs, QuantBlock* out);
+void squared_relu_quantized(const float* x, std::int64_t n, QuantBlock* out);
 
 }  // namespace augur

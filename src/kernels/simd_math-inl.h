@@ -113,6 +113,15 @@ struct ClampedSwiglu {
   }
 };
 
+/// See squared_relu().
+struct SquareOfRelu {
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V operator()(D d, V x) const {
+    const V kept = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x);  // a NaN stays one
+    return hn::Mul(kept, kept);
+  }
+};
+
 /// exponent * log(2) + log(1 + f), |f| small as in Cephes' logf: relative precision as f goes to 0.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V LogParts(D d, V exponent, V f) {

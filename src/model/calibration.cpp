@@ -33,6 +33,7 @@ std::vector<std::string> matrices_of(const ProductInput& input, const LayerSpec&
     case ProductInput::Output:
       return {recurrent ? "ssm_out" : layer.attends() ? "attn_output" : "shortconv.out_proj"};
     case ProductInput::GateUp:
+      if (!is_gated(layer.activation)) return {fmt::format("ffn_up{}", of)};
       return {fmt::format("ffn_gate{}", of), fmt::format("ffn_up{}", of)};
     case ProductInput::Down:
       return {fmt::format("ffn_down{}", of)};

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "files/json_fields.h"
+#include "model/block_pattern.h"
 #include "model/config_bounds.h"
 #include "model/families.h"
 #include "model/layer_reader.h"
@@ -37,7 +38,8 @@ std::int64_t read_adjusted_intermediate(const Fields& fields) {
 }
 
 void read_shapes(const Fields& fields, const Family& family, ModelConfig& out) {
-  out.layers = static_cast<int>(fields.require_int("num_hidden_layers", kMaxLayers));
+  out.layers = family.single_blocks ? static_cast<int>(read_block_pattern(fields).size())
+                                    : static_cast<int>(fields.require_int("num_hidden_layers", kMaxLayers));
   out.hidden = static_cast<int>(fields.require_int("hidden_size", kMaxHidden));
   out.intermediate = static_cast<int>(family.adjusted_intermediate
                                           ? read_adjusted_intermediate(fields)
@@ -52,7 +54,10 @@ void read_shapes(const Fields& fields, const Family& family, ModelConfig& out) {
     fields.fail("num_key_value_heads",
                 fmt::format("{} does not divide num_attention_heads {}", out.kv_heads, out.heads));
   }
-  if (const auto head_dim = fields.find_int("head_dim", kMaxHeadDim)) {
+  auto head_dim = fields.find_int("head_dim", kMaxHeadDim);
+  if (!head_dim && family.single_blocks)  // as older files have it
+    head_dim = fields.find_int("attention_head_dim", kMaxHeadDim);
+  if (head_dim) {
     out.head_dim = static_cast<int>(*head_dim);
   } else if (family.default_head_dim > 0) {
     out.head_dim = family.default_head_dim;

@@ -50,14 +50,13 @@ void ExpertRows::share_by_softmax(const float* scores, const int* chosen, float*
 }
 
 void ExpertRows::share_by_sigmoid(const float* scores, const int* chosen, float* shares) const {
-  constexpr float kNoDivisionByZero = 1e-6f;  // as Hugging Face has it
   float sum = 0;
   for (int i = 0; i < spec_.active; ++i) {
     shares[i] = scores[chosen[i]];
     sum += shares[i];
   }
   for (int i = 0; i < spec_.active; ++i) {
-    if (spec_.normalise) shares[i] /= sum + kNoDivisionByZero;
+    if (spec_.normalise) shares[i] /= sum + spec_.sum_offset;
     shares[i] *= spec_.scale;
   }
 }

@@ -72,6 +72,46 @@ constexpr MambaKeys kGraniteMamba = {
     .default_state = 256,
 };
 
+constexpr TensorNames kNemotronNames = {
+    .attention_norm = "norm.weight",
+    .q = "mixer.q_proj",
+    .k = "mixer.k_proj",
+    .v = "mixer.v_proj",
+    .o = "mixer.o_proj",
+    .mlp_norm = "norm.weight",
+    .up = "mixer.up_proj",
+    .down = "mixer.down_proj",
+    .router = "mixer.gate",
+    .choice_bias = "mixer.gate.e_score_correction_bias",
+    .expert = "mixer.experts.{}.",
+    .shared_up = "mixer.shared_experts.up_proj",
+    .shared_down = "mixer.shared_experts.down_proj",
+    .mamba_in = "mixer.in_proj",
+    .mamba_skip = "mixer.D",
+    .recurrent_taps = "mixer.conv1d",
+    .recurrent_log = "mixer.A_log",
+    .recurrent_decay = "mixer.A",
+    .recurrent_bias = "mixer.dt_bias",
+    .recurrent_norm = "mixer.norm.weight",
+    .recurrent_out = "mixer.out_proj",
+};
+
+// `time_step_min` says how weights begin. transformers' class takes it for the least step, too, where the
+// model's own code and other engines have none.
+constexpr MambaKeys kNemotronMamba = {
+    .heads = "mamba_num_heads",
+    .groups = "n_groups",
+    .state = "ssm_state_size",
+    .head_dim = "mamba_head_dim",
+    .taps = "conv_kernel",
+    .conv_bias = "use_conv_bias",
+    .expand = "expand",
+    .expands = false,
+    .bias = "use_bias",
+    .default_groups = 8,
+    .default_head_dim = 64,
+};
+
 // Vicuna, SmolLM2 and DeepSeek-R1-Distill-Llama call themselves llama; DeepSeek-R1-Distill-Qwen qwen2.
 constexpr std::array kFamilies = {
     Family{
@@ -443,6 +483,23 @@ constexpr std::array kFamilies = {
         .delta = true,
         .experts = ExpertRule::QwenAll,
         .shared_expert = true,
+    },
+    // Nemotron Nano 2 and Nemotron 3, too.
+    Family{
+        .name = "nemotron_h",
+        .gguf = "nemotron_h",
+        .gguf_experts = "nemotron_h_moe",
+        .default_context = 4096,
+        .default_kv_heads = 8,
+        .default_head_dim = 128,
+        .default_eps = 1e-5,
+        .norm_eps = "layer_norm_epsilon",
+        .mlp_bias = BiasRule::Key,
+        .activation = Activation::SquaredRelu,
+        .mamba = &kNemotronMamba,
+        .single_blocks = true,
+        .experts = ExpertRule::Pattern,
+        .names = kNemotronNames,
     },
 };
 

@@ -82,6 +82,7 @@ enum class ExpertRule {
   GptOss,   ///< all layers, of `intermediate_size`, with biases; softmax over the chosen ones only
   Qwen,     ///< by `decoder_sparse_step` and `mlp_only_layers`, of `moe_intermediate_size`
   QwenAll,  ///< all layers, of `moe_intermediate_size`, with normalised shares
+  Pattern,  ///< as Family::single_blocks says, of `moe_intermediate_size`, shared by sigmoids
   Lfm2,     ///< from `num_dense_layers` on, of `moe_intermediate_size`, shared by sigmoids
 };
 
@@ -111,6 +112,7 @@ struct Family {
   std::string_view alias = {};        ///< the multimodal model's, where a text model may call itself that
   std::string_view gguf;              ///< what GGUF calls it: Mistral's models are Llama's there
   std::string_view gguf_hybrid = {};  ///< where it calls those with states otherwise
+  std::string_view gguf_experts = {};  ///< and those with experts
   std::int64_t default_context = 0;
   int default_kv_heads =
       0;  ///< when the key is absent; 0: as many as heads. An explicit null means that, too
@@ -133,7 +135,8 @@ struct Family {
   const char* qkv_bias_key = "attention_bias";
   const char* o_bias_key = "attention_bias";
   const char* mlp_bias_key = "mlp_bias";
-  Activation activation = Activation::Silu;  ///< where `hidden_act` and `hidden_activation` are absent
+  /// Where `hidden_act` and `hidden_activation` are absent. SquaredRelu and ClampedSwiglu: always.
+  Activation activation = Activation::Silu;
   WindowRule window = WindowRule::Never;
   std::int64_t default_window = 4096;
   int window_pattern = 0;   ///< with WindowRule::Pattern, where the key is absent
@@ -167,6 +170,8 @@ struct Family {
   bool delta_by_key_head = false;  ///< folders have `in_proj_qkvz` and `in_proj_ba`
   /// `layer_types` says which layers are Mamba2's; where it is absent all are.
   const MambaKeys* mamba = nullptr;
+  /// `layers_block_type` or `hybrid_override_pattern` say which block each layer is; none rotates.
+  bool single_blocks = false;
   ExpertRule experts = ExpertRule::None;
   bool normalised_experts = false;  ///< `norm_topk_prob` where it is absent
   bool shared_expert = false;       ///< reads `shared_expert_intermediate_size`

@@ -81,8 +81,9 @@ Fingerprint fingerprint_of(const ModelConfig& config, WeightSource& source) {
   for (const int layer : std::set<int>{0, config.layers / 2, config.layers - 1}) {
     const std::string prefix = fmt::format(fmt::runtime(names.layer), layer);
     const bool after = config.layer(layer).norms == NormPlace::After;
-    add(prefix + std::string(after ? names.attention_after_norm : names.attention_norm));
-    add(prefix + std::string(after ? names.mlp_after_norm : names.mlp_norm));
+    const LayerSpec& spec = config.layer(layer);
+    if (spec.mixes()) add(prefix + std::string(after ? names.attention_after_norm : names.attention_norm));
+    if (spec.feeds_forward()) add(prefix + std::string(after ? names.mlp_after_norm : names.mlp_norm));
   }
   return {.family = config.family,
           .hidden = config.hidden,

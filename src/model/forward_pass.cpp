@@ -27,10 +27,10 @@ float gate_of(const float* row, const std::vector<float>& gate) {
   return sums[0];
 }
 
-/// Panels of gate and up that stay together: a pair, or two where the activation is quantised, in blocks of
-/// 32 columns.
-constexpr std::int64_t panels_at_once(InputForm form) {
-  return form == InputForm::Blocks8 ? 4 : 2;
+/// Panels of gate and up that stay together: a pair, or one where there is no gate; twice as many where the
+/// activation is quantised, in blocks of 32 columns.
+constexpr std::int64_t panels_at_once(InputForm form, Activation activation) {
+  return (form == InputForm::Blocks8 ? 2 : 1) * (is_gated(activation) ? 2 : 1);
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ class ForwardPass::Timer {
 //   load_rows                rows   tokens, or rows that are given    residual
 // in every layer:
 //   copy_taps                rows   residual                          taps, which are not read here
-// attention_block:
+// attention_block (of layers with one):
 //   attention_input          rows*  residual                          block_inputs
 //     or, where it is given  rows   options.attention_input           given_inputs
 //   q, k, v product          cols   block_inputs or given_inputs      qkv
@@ -87,7 +87,7 @@ class ForwardPass::Timer {
 //   (output_input)           rows*  attention_results                 output_inputs
 //   output product           cols   attention_results, output_inputs  residual or block_results
 //   (norm, scale, addition)  rows   block_results                     residual
-// mlp_block:
+// mlp_block (of layers with one; "gate and up" is up alone where there is no gate):
 //   norm                     rows*  residual                          block_inputs
 //   gate and up product      cols   block_inputs                      gate_up, for the same thread
 //     activate               cols   gate_up                           down_inputs
@@ -112,8 +112,9 @@ void ForwardPass::run(Team& team) const {
   timer.publish(team, ForwardProfile::Embed, ws_.residual);
   for (int layer = options_.first_layer; layer < last_layer(); ++layer) {
     copy_taps(rows, layer);
-    attention_block(team, layer, timer);
-    mlp_block(team, layer, timer);
+    const LayerSpec& spec = config_.layer(layer);
+    if (spec.mixes()) attention_block(team, layer, timer);
+    if (spec.feeds_forward()) mlp_block(team, layer, timer);
   }
   copy_taps(rows, last_layer());
   if (ws_.residual.stride() != ws_.unpadded_residual.stride()) {
@@ -492,10 +493,18 @@ void ForwardPass::attend(const Team& team, int index) const {
   }
 }
 
-/// `panels` of gate_up, whole pairs, and of those whole blocks where they are to be quantised.
+/// `panels` of gate_up, as panels_at_once() has them.
 void ForwardPass::activate(const RowBuffer& gate_up, const InputRows& activated, Range rows, Range panels,
                            InputForm form, Activation activation) {
   constexpr std::int64_t kWidth = PackedMatrix::kPanel;
+  if (!is_gated(activation)) {
+    const std::int64_t first = panels.begin * kWidth;
+    for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+      squared_relu(gate_up.floats(r) + first, panels.size() * kWidth, form,
+                   static_cast<std::byte*>(activated.row(form, r)) + row_bytes(form, first));
+    }
+    return;
+  }
   const auto apply = activation == Activation::Silu       ? silu_mul_panels
                      : activation == Activation::GeluTanh ? gelu_mul_panels
                                                           : clamped_swiglu_panels;
@@ -541,7 +550,8 @@ void ForwardPass::multiply_gate_up(const Team& team, int index, const void* x) c
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
   const int rows = layout_.rows();
   const InputForm form = layer.down.input_form();
-  const Range panels = team.split(layer.gate_up.panels(), panels_at_once(form));
+  const Activation activation = config_.layer(index).activation;
+  const Range panels = team.split(layer.gate_up.panels(), panels_at_once(form, activation));
   multiply(team,
            {.name = ProductInput::GateUp,
             .layer = index,
@@ -552,7 +562,7 @@ void ForwardPass::multiply_gate_up(const Team& team, int index, const void* x) c
             .out = &ws_.gate_up,
             .bias = data_of(layer.gate_up_bias)},
            panels);
-  activate(ws_.gate_up, ws_.down_inputs, {0, rows}, panels, form, config_.layer(index).activation);
+  activate(ws_.gate_up, ws_.down_inputs, {0, rows}, panels, form, activation);
 }
 
 void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
@@ -574,7 +584,7 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
   timer.publish(team, ForwardProfile::Norm, ws_.expert_inputs);
   for (const ExpertRows::Group& group : routed.groups()) {
     const ExpertWeights& expert = layer.experts[static_cast<std::size_t>(group.expert)];
-    const Range panels = team.split(expert.gate_up.panels(), panels_at_once(down_form));
+    const Range panels = team.split(expert.gate_up.panels(), panels_at_once(down_form, spec.activation));
     multiply(team,
              {.name = ProductInput::GateUp,
               .layer = index,

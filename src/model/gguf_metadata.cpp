@@ -80,6 +80,7 @@ std::int64_t context_length(const ModelConfig& config) {
 /// Which layers rotate, and how those with a window do, has no key: it follows from the architecture.
 void check_rotations(const ModelConfig& config, const Family& family, const GgufArchitecture& architecture,
                      const std::string& file) {
+  if (family.single_blocks) return;  // none rotates
   if (config.rope().none) {
     if (architecture.nope) return;
     throw Error("{}: position_embedding_type: GGUF files cannot say that nothing is rotated", file);
@@ -109,7 +110,9 @@ void check_rotations(const ModelConfig& config, const Family& family, const Gguf
 
 void check_activation(const ModelConfig& config, const Family& family, const GgufArchitecture& architecture,
                       const std::string& file) {
-  Activation assumed = architecture.activation == "silu" ? Activation::Silu : Activation::GeluTanh;
+  Activation assumed = architecture.activation == "silu"    ? Activation::Silu
+                       : architecture.activation == "relu2" ? Activation::SquaredRelu
+                                                            : Activation::GeluTanh;
   if (family.activation == Activation::ClampedSwiglu) assumed = family.activation;
   if (config.layer(0).activation == assumed) return;
   throw Error("{}: hidden_act: GGUF files of {} cannot say that it is not {}", file, architecture.name,
@@ -181,6 +184,21 @@ void add_convolutions(const std::string& prefix, const ModelConfig& config, cons
   out.set_u32(prefix + "shortconv.l_cache", static_cast<std::uint32_t>(taps));
 }
 
+/// Nemotron 3's.
+void add_shared_by_sigmoids(const std::string& prefix, const ExpertSpec& experts, GgufMetadata& out) {
+  const auto size = [&](const char* key, int value) {
+    out.set_u32(prefix + key, static_cast<std::uint32_t>(value));
+  };
+  size("expert_count", experts.count);
+  size("expert_used_count", experts.active);
+  size("expert_feed_forward_length", experts.width);
+  size("expert_shared_feed_forward_length", experts.shared);
+  size("expert_shared_count", 1);
+  size("expert_group_count", 1);
+  out.set(prefix + "expert_weights_norm", experts.normalise);
+  out.set_f32(prefix + "expert_weights_scale", experts.scale);
+}
+
 /// How many of a rotation's pairs turn by each of three positions, and a fourth; of a text's tokens all are
 /// the same.
 std::vector<std::int32_t> rotary_sections(const nlohmann::json& config) {
@@ -220,6 +238,29 @@ void add_mamba(const std::string& prefix, const ModelConfig& config, const std::
     throw Error("{}: time_step_limit: GGUF files cannot say that there is one", file);
   add_kv_heads(prefix, config, out);
   add_state_sizes(prefix, recurrent, out);
+}
+
+/// Error where GGUF's readers would assume otherwise.
+void add_single_blocks(const std::string& prefix, const ModelConfig& config,
+                       const GgufArchitecture& architecture, const std::string& file, GgufMetadata& out) {
+  std::vector<std::int32_t> widths;
+  for (int i = 0; i < config.layers; ++i) {
+    const LayerSpec& layer = config.layer(i);
+    const bool experts = layer.experts.count > 0;
+    if (layer.feeds_forward() && experts != architecture.experts) {
+      throw Error(
+          "{}: layers_block_type: GGUF files of {} cannot say that layer {} is dense beside others with "
+          "experts",
+          file, architecture.name, i);
+    }
+    widths.push_back(!layer.feeds_forward() ? 0 : experts ? layer.experts.width : config.intermediate);
+  }
+  if (config.recurrent().key_heads > 0) {
+    add_mamba(prefix, config, file, out);
+  } else {
+    add_kv_heads(prefix, config, out);
+  }
+  out.set(prefix + "feed_forward_length", std::span<const std::int32_t>(widths));
 }
 
 /// `drafting`: layers behind the model's. Error where GGUF's readers would assume otherwise.
@@ -338,8 +379,10 @@ void add_vocabulary(const Checkpoint& checkpoint, std::int32_t size, GgufMetadat
 const GgufArchitecture& gguf_architecture_of(const ModelConfig& config) {
   const Family& family = *find_family(config.family);
   const bool hybrid = !family.gguf_hybrid.empty() && config.recurrent().key_heads > 0;
-  return *find_gguf_architecture(hybrid ? family.gguf_hybrid : family.gguf,
-                                 {.experts = config.experts().count > 0,
+  const bool experts = config.experts().count > 0;
+  const std::string_view other = hybrid ? family.gguf_hybrid : experts ? family.gguf_experts : "";
+  return *find_gguf_architecture(other.empty() ? family.gguf : other,
+                                 {.experts = experts,
                                   .window = smallest_window(config) > 0,
                                   .query_growth = config.layer(0).query_growth.beta > 0});
 }
@@ -360,11 +403,15 @@ GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& conf
   const std::int64_t drafting = known.delta ? drafting_layers(checkpoint.weights()) : 0;
   size("block_count", config.layers + drafting);
   // Granite's files have the experts' here, and that of the one that all rows go to beside them.
-  size("feed_forward_length",
-       known.experts && known.shared_expert ? config.experts().width : config.intermediate);
+  if (!known.single_blocks) {
+    size("feed_forward_length",
+         known.experts && known.shared_expert ? config.experts().width : config.intermediate);
+  }
   size("attention.head_count", config.heads);
   if (known.conv) {
     add_convolutions(prefix, config, file, out);
+  } else if (known.single_blocks) {
+    add_single_blocks(prefix, config, known, file, out);
   } else if (known.mamba) {
     add_mamba(prefix, config, file, out);
   } else {
@@ -375,10 +422,12 @@ GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& conf
   size("rope.dimension_count", config.rope().dims > 0 ? config.rope().dims : config.head_dim);
   size("vocab_size", config.vocab);
   out.set_f32(prefix + "attention.layer_norm_rms_epsilon", config.norm_eps);
-  add_rope(prefix, config.rope(), known, file, out);
+  if (!known.single_blocks) add_rope(prefix, config.rope(), known, file, out);
   add_layers(prefix, config, known, file, out);
   if (known.delta) add_delta_rules(prefix, checkpoint, config, known, drafting, file, out);
-  if (known.experts) {
+  if (known.experts && known.single_blocks) {
+    add_shared_by_sigmoids(prefix, config.experts(), out);
+  } else if (known.experts) {
     add_experts(prefix, config, known, file, out);
   } else if (config.experts().count > 0) {
     throw Error("{}: num_local_experts: GGUF files of {} cannot say that there are experts", file,

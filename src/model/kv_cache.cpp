@@ -58,6 +58,18 @@ void check(const KvCache::Shape& shape) {
     if (!fits || (shape.row_floats[i] > 0 && (shape.windowed.empty() || shape.windowed[i] == 0)))
       throw Error("KV cache: rows of {} numbers in layer {} of {}", shape.row_floats[i], i, shape.layers);
   }
+  for (std::size_t i = 0; i < shape.keeps_nothing.size(); ++i) {
+    const bool listed = std::ssize(shape.keeps_nothing) == shape.layers;
+    const auto keeps = [&](const std::vector<std::int32_t>& floats) {
+      return !floats.empty() && floats[i] > 0;
+    };
+    if (!listed || (shape.keeps_nothing[i] != 0 && (keeps(shape.row_floats) || keeps(shape.state_floats))))
+      throw Error("KV cache: {} of {} layers are said to keep nothing or not, layer {} keeps something",
+                  shape.keeps_nothing.size(), shape.layers, i);
+  }
+  if (std::ssize(shape.keeps_nothing) == shape.layers &&
+      std::ranges::find(shape.keeps_nothing, 0) == shape.keeps_nothing.end())
+    throw Error("KV cache: none of {} layers keeps anything", shape.layers);
   const bool states = !shape.state_floats.empty() || !shape.record_floats.empty();
   for (std::size_t i = 0; states && i < static_cast<std::size_t>(shape.layers); ++i) {
     const bool listed =
@@ -92,7 +104,7 @@ std::shared_ptr<KvPagePool> pool_of(std::int64_t page_bytes, const std::shared_p
 }  // namespace
 
 std::int64_t KvCache::layer_bytes(const Shape& shape, int index) {
-  if (floats(shape.state_floats, index) > 0) return 0;
+  if (floats(shape.state_floats, index) > 0 || keeps_nothing(shape, index)) return 0;
   const std::int64_t row = floats(shape.row_floats, index);
   return row > 0 ? kKvPageSlots * row * kFloatBytes : 2 * keys_bytes(shape);
 }
@@ -161,7 +173,7 @@ std::int64_t KvCache::first_unfolded(std::int64_t length, std::span<const std::i
 }
 
 KvLayerView KvCache::layer(int index) const {
-  assert(index >= 0 && index < shape_.layers && !keeps_rows(index));
+  assert(index >= 0 && index < shape_.layers && !keeps_rows(index) && !keeps_nothing(index));
   const KvPages& pages = pages_of(index);
   const std::int64_t offset = offset_[static_cast<std::size_t>(index)];
   return {

@@ -42,7 +42,8 @@ struct KvSpan {
   std::int64_t window = 0;                 ///< > 0: the last so many slots alone are kept
 };
 
-/// What a sequence leaves in all layers: keys and values, or a row (SlotRows) where a layer has no attention.
+/// What a sequence leaves in all layers: keys and values, or a row (SlotRows) where a layer has no attention,
+/// or nothing.
 /// Slots [0, length()) are committed, in logical order. New ones come by a KvTxn, or by share() from a cache
 /// that has them; truncate() drops some. One thread at a time. Memory follows use, page by page; caches that
 /// begin with the same text can share its pages, and whoever is to write to a shared page writes to a copy of
@@ -73,6 +74,8 @@ class KvCache {
     /// keeps keys and values. Empty: all do.
     std::vector<std::int32_t> row_floats = {};
     std::int64_t window = 0;  ///< the largest of them; 0: all layers see everything
+    /// [layers] 1: the layer is a feed-forward alone and keeps nothing. Empty: none is.
+    std::vector<std::uint8_t> keeps_nothing = {};
     /// [layers] float32 of the layer's state, and of a record; 0: it keeps slots alone. Empty: all do.
     std::vector<std::int32_t> state_floats = {}, record_floats = {};
   };
@@ -110,6 +113,7 @@ class KvCache {
   /// Likewise of a layer that keeps a state.
   LayerState state(int index) const;
   SlotRows records(int index) const;
+  bool keeps_nothing(int index) const { return keeps_nothing(shape_, index); }
   bool keeps_state(int index) const { return floats(shape_.state_floats, index) > 0; }
   bool keeps_states() const { return states_.pool() != nullptr; }
   /// Slots whose keys and values take as much memory as all layers' states.
@@ -176,6 +180,9 @@ class KvCache {
   void take_next_states();
   static bool windowed(const Shape& shape, int index) {
     return !shape.windowed.empty() && shape.windowed[static_cast<std::size_t>(index)] == 1;
+  }
+  static bool keeps_nothing(const Shape& shape, int index) {
+    return !shape.keeps_nothing.empty() && shape.keeps_nothing[static_cast<std::size_t>(index)] == 1;
   }
   /// Of a page, by whether the layer has a window.
   static std::int64_t layer_bytes(const Shape& shape, int index);

@@ -37,6 +37,7 @@ LayerReader::LayerReader(const JsonFields& fields, const Family& family, const M
   read_activation();
   read_scores();
   read_convolutions();
+  read_pattern();
   read_recurrent_layers();
   read_windows();
   read_rotations(max_positions);
@@ -45,6 +46,7 @@ LayerReader::LayerReader(const JsonFields& fields, const Family& family, const M
 
 LayerSpec LayerReader::layer(int index) const {
   const auto i = static_cast<std::size_t>(index);
+  if (!pattern_.empty()) return pattern_layer(pattern_[i]);
   LayerSpec layer = common_;
   if (has_experts_[i]) layer.experts = experts_;
   if (convolves_[i] || recurs_[i]) {
@@ -60,6 +62,25 @@ LayerSpec LayerReader::layer(int index) const {
   if (!thetas_.empty()) layer.rope.theta = thetas_[i];
   if (!rotates_[i]) layer.rope = {.none = true};
   return layer;
+}
+
+LayerSpec LayerReader::pattern_layer(PatternBlock block) const {
+  LayerSpec layer = common_;
+  layer.rope = {.none = true};
+  const bool mixes = block == PatternBlock::Attention || block == PatternBlock::Recurrence;
+  layer.blocks = mixes ? Blocks::Mixer : Blocks::FeedForward;
+  if (mixes) layer.mlp_bias = false;
+  if (block == PatternBlock::Recurrence) layer.recurrent = recurrent_;
+  if (block == PatternBlock::Experts) layer.experts = experts_;
+  return layer;
+}
+
+void LayerReader::read_pattern() {
+  if (!family_.single_blocks) return;
+  pattern_ = read_block_pattern(fields_);
+  if (fields_.flag("attention_bias")) fields_.fail("attention_bias", "is not supported for this model_type");
+  if (const auto name = fields_.find_string("mamba_hidden_act"); name && *name != "silu")
+    fields_.fail("mamba_hidden_act", fmt::format("{:?} is not supported (silu)", *name));
 }
 
 void LayerReader::read_common() {
@@ -82,6 +103,13 @@ void LayerReader::read_activation() {
     };
     expect("swiglu_alpha", 1.702);
     expect("swiglu_limit", 7);
+    return;
+  }
+  if (common_.activation == Activation::SquaredRelu) {
+    for (const char* key : {"hidden_act", "mlp_hidden_act"}) {
+      if (const auto name = fields_.find_string(key); name && *name != "relu2")
+        fields_.fail(key, fmt::format("{:?} is not supported (relu2)", *name));
+    }
     return;
   }
   for (const char* key : {"hidden_act", "hidden_activation"}) {
@@ -297,7 +325,9 @@ void LayerReader::read_recurrent_layers() {
 
 void LayerReader::read_mamba_layers() {
   constexpr const char* kKey = "layer_types";
-  if (const nlohmann::json* types = fields_.find(kKey)) {  // whose kinds read_windows() checks
+  if (!pattern_.empty()) {
+    for (std::size_t i = 0; i < pattern_.size(); ++i) recurs_[i] = pattern_[i] == PatternBlock::Recurrence;
+  } else if (const nlohmann::json* types = fields_.find(kKey)) {  // whose kinds read_windows() checks
     for (std::size_t i = 0; types->is_array() && i < std::min(recurs_.size(), types->size()); ++i)
       recurs_[i] = is_mamba((*types)[i]);
   } else {
@@ -336,8 +366,34 @@ void LayerReader::check_rotating_layers() const {
   if (!same) fields_.fail("no_rope_layers", "is not supported for this model_type");
 }
 
+/// Nemotron 3's.
+void LayerReader::read_pattern_experts() {
+  if (std::ranges::find(pattern_, PatternBlock::Experts) == pattern_.end()) return;
+  if (common_.mlp_bias) fields_.fail("mlp_bias", "is not supported where there are experts");
+  if (fields_.find_int("n_group", kMaxExperts).value_or(1) != 1)
+    fields_.fail("n_group", "expected 1: experts in groups are not supported");
+  if (fields_.find("moe_latent_size") != nullptr)
+    fields_.fail("moe_latent_size", "experts of another width than the model's are not supported");
+  experts_.count = static_cast<int>(fields_.require_int("n_routed_experts", kMaxExperts));
+  experts_.active = static_cast<int>(fields_.require_int("num_experts_per_tok", kMaxActiveExperts));
+  if (experts_.active > experts_.count) {
+    fields_.fail("num_experts_per_tok", fmt::format("{} of {} experts", experts_.active, experts_.count));
+  }
+  experts_.width = static_cast<int>(fields_.require_int("moe_intermediate_size", kMaxIntermediate));
+  experts_.shared =
+      static_cast<int>(fields_.require_int("moe_shared_expert_intermediate_size", kMaxIntermediate));
+  experts_.shared_gate = false;
+  experts_.sigmoid = true;
+  experts_.normalise = fields_.flag("norm_topk_prob", true);
+  experts_.chosen_by_bias = true;
+  experts_.scale =
+      static_cast<float>(fields_.find_number("routed_scaling_factor", kMinScale, kMaxScale).value_or(1));
+  experts_.sum_offset = 1e-20f;
+}
+
 void LayerReader::read_experts() {
   has_experts_.assign(static_cast<std::size_t>(shapes_.layers), false);
+  if (family_.experts == ExpertRule::Pattern) return read_pattern_experts();
   if (family_.experts == ExpertRule::None) {
     for (const char* key : {"num_experts", "num_local_experts"}) {
       if (fields_.find(key) != nullptr && *fields_.find(key) != 0) {

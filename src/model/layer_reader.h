@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "files/json_fields.h"
+#include "model/block_pattern.h"
 #include "model/config.h"
 #include "model/families.h"
 
@@ -33,9 +34,12 @@ class LayerReader {
   void read_thetas();
   void check_rotating_layers() const;
   void read_experts();
+  void read_pattern_experts();
   void read_convolutions();
   void read_recurrent_layers();
   void read_mamba_layers();
+  void read_pattern();
+  LayerSpec pattern_layer(PatternBlock block) const;
   void require_attention(const char* key, const std::vector<bool>& without) const;
   void clear_listed(const char* key, const nlohmann::json& list, std::vector<bool>& flags) const;
 
@@ -54,6 +58,7 @@ class LayerReader {
   ShortConvSpec conv_;
   std::vector<bool> recurs_;  ///< [layers]
   RecurrentSpec recurrent_;
+  std::vector<PatternBlock> pattern_;  ///< [layers] of Family::single_blocks; else empty
 };
 
 }  // namespace augur

@@ -59,12 +59,24 @@ struct QueryGrowth {
   friend bool operator==(const QueryGrowth&, const QueryGrowth&) = default;
 };
 
-/// What a gate goes through before it multiplies.
+/// Which blocks a layer has, each with its norms: what mixes tokens (attention, or what stands in its place),
+/// and then a feed-forward.
+enum class Blocks {
+  Both,
+  Mixer,        ///< Nemotron-H's layers are one block,
+  FeedForward,  ///< or the other, which leaves nothing in a cache
+};
+
+/// What a gate goes through before it multiplies, or `up` itself where there is no gate.
 enum class Activation {
   Silu,
   GeluTanh,       ///< GELU by its approximation with tanh
   ClampedSwiglu,  ///< gpt-oss: (up + 1) * gate * sigmoid(1.702 gate), both limited to 7
+  SquaredRelu,    ///< Nemotron-H: relu(up)^2, without a gate
 };
+constexpr bool is_gated(Activation activation) {
+  return activation != Activation::SquaredRelu;
+}
 
 /// A feed-forward of experts: a router scores them, and every row goes to the best.
 struct ExpertSpec {
@@ -77,10 +89,13 @@ struct ExpertSpec {
   bool sigmoid = false;
   bool normalise = true;  ///< with softmax_of_all or sigmoid: the shares are made to sum to 1
   bool chosen_by_bias =
-      false;                ///< with sigmoid: chosen are the largest shares plus a number of each expert's
-  float scale = 1.0f;       ///< with sigmoid: of all shares
-  bool bias = false;        ///< of the router and of the experts' products
-  int shared = 0;           ///< > 0: width of one more expert that every row goes to
+      false;           ///< with sigmoid: chosen are the largest shares plus a number of each expert's
+  float scale = 1.0f;  ///< with sigmoid: of all shares
+  /// With sigmoid and normalise: added to the sum that shares are divided by.
+  float sum_offset = 1e-6f;
+  bool bias = false;  ///< of the router and of the experts' products
+  /// > 0: width of one more expert that every row goes to.
+  int shared = 0;
   bool shared_gate = true;  ///< what that gives is scaled by the sigmoid of the row's product with a gate
 
   friend bool operator==(const ExpertSpec&, const ExpertSpec&) = default;
@@ -99,6 +114,7 @@ struct ShortConvSpec {
 /// What one decoder layer computes: all that the forward passes (the engine's, and the trainers') know about
 /// a family. Shapes that all layers share are in ModelConfig. The defaults are Llama's layer.
 struct LayerSpec {
+  Blocks blocks = Blocks::Both;
   NormPlace norms = NormPlace::Before;
 
   // Attention
@@ -125,7 +141,9 @@ struct LayerSpec {
 
   float residual_scale = 1.0f;  ///< of what both blocks add to the residual stream
 
-  bool attends() const { return conv.taps == 0 && !recurs(); }
+  bool mixes() const { return blocks != Blocks::FeedForward; }
+  bool feeds_forward() const { return blocks != Blocks::Mixer; }
+  bool attends() const { return mixes() && conv.taps == 0 && !recurs(); }
   bool recurs() const { return recurrent.key_heads > 0; }
   /// The last so many tokens are all whose slots a token sees, itself included; 0: it sees all.
   std::int64_t sight() const { return attends() ? window : conv.taps; }

@@ -21,7 +21,8 @@ std::shared_ptr<const std::vector<LayerWeights>> taken(Device& device, std::vect
 
 std::int64_t LayerStack::attention_inputs(const std::vector<LayerWeights>& layers,
                                           const ModelConfig& config) {
-  return layers.empty() || layers[0].qkv.k() == config.hidden ? 0 : layers[0].qkv.k();
+  if (layers.empty() || layers[0].qkv.matrices.empty() || layers[0].qkv.k() == config.hidden) return 0;
+  return layers[0].qkv.k();
 }
 
 LayerStack::LayerStack(Device& device, const ModelConfig& config, DType kv_type, std::int64_t context,
@@ -64,6 +65,7 @@ KvCache LayerStack::make_cache(std::int64_t capacity) const {
     const bool recurrent = layer.recurs();
     shape.windowed.push_back(layer.sight() > 0 ? 1 : 0);
     shape.window = std::max(shape.window, layer.sight());
+    shape.keeps_nothing.push_back(layer.mixes() ? 0 : 1);
     shape.row_floats.push_back(layer.conv.taps > 0 ? config_.hidden : 0);
     shape.state_floats.push_back(
         recurrent ? static_cast<std::int32_t>(RecurrentMemory(layer.recurrent).state_floats()) : 0);
@@ -71,6 +73,7 @@ KvCache LayerStack::make_cache(std::int64_t capacity) const {
         recurrent ? static_cast<std::int32_t>(RecurrentMemory(layer.recurrent).record_floats()) : 0);
   }
   if (shape.window == 0) shape.windowed.clear();
+  if (std::ranges::find(shape.keeps_nothing, 1) == shape.keeps_nothing.end()) shape.keeps_nothing.clear();
   if (config_.conv().taps == 0) shape.row_floats.clear();
   if (config_.recurrent().key_heads == 0) {
     shape.state_floats.clear();

@@ -14,6 +14,7 @@ namespace augur {
 template <class Call>
 void for_layers(const KvCache& cache, const Call& call) {
   for (int layer = 0; layer < cache.shape().layers; ++layer) {
+    if (cache.keeps_nothing(layer)) continue;
     if (cache.keeps_state(layer)) {
       call(cache.records(layer));
     } else if (cache.keeps_rows(layer)) {

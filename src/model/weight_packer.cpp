@@ -250,53 +250,75 @@ void WeightPacker::run(ThreadPool& pool, const std::function<void(double)>& prog
   if (progress) progress(1.0);
 }
 
-void pack_experts(WeightPacker& packer, const ModelConfig& config, const ExpertSpec& spec,
+namespace {
+
+std::vector<float> zeros(std::int64_t n) {
+  return std::vector<float>(static_cast<std::size_t>(round_to_panel(n)));
+}
+
+/// A feed-forward: `gate`, `up` and `down` are its tensors without suffixes, `width` that of what is
+/// activated.
+struct FeedForward {
+  std::string gate, up, down;
+  std::int64_t hidden = 0, width = 0;
+  bool gated = true, bias = false;
+};
+
+void pack_feed_forward(WeightPacker& packer, const FeedForward& from, PackedMatrix& gate_up,
+                       PackedMatrix& down, std::vector<float>& gate_up_bias, std::vector<float>& down_bias) {
+  const RowMap up_rows = from.gated ? kUpPanels : RowMap{};
+  const std::int64_t rows = (from.gated ? 2 : 1) * round_to_panel(from.width);
+  if (from.gated) packer.matrix(gate_up, from.gate + ".weight", from.width, from.hidden, kGatePanels);
+  packer.matrix(gate_up, from.up + ".weight", from.width, from.hidden, up_rows);
+  packer.matrix(down, from.down + ".weight", from.hidden, from.width);
+  packer.reserve(gate_up, rows, from.hidden);
+  packer.reserve(down, from.hidden, from.width);
+  if (!from.bias) return;
+  gate_up_bias = zeros(rows);
+  down_bias = zeros(from.hidden);
+  if (from.gated) packer.bias(gate_up_bias, from.gate + ".bias", from.width, kGatePanels);
+  packer.bias(gate_up_bias, from.up + ".bias", from.width, up_rows);
+  packer.bias(down_bias, from.down + ".bias", from.hidden);
+}
+
+void pack_experts(WeightPacker& packer, const ModelConfig& config, const LayerSpec& layer_spec,
                   const std::string& prefix, LayerWeights& layer) {
   const TensorNames& names = find_family(config.family)->names;
+  const ExpertSpec& spec = layer_spec.experts;
   const std::int64_t hidden = config.hidden;
-  const std::int64_t width = spec.width;
+  const auto parts = [&](const std::string& at, std::string_view gate, std::string_view up,
+                         std::string_view down) {
+    const auto name = [&](std::string_view part) { return fmt::format("{}{}", at, part); };
+    return FeedForward{.gate = name(gate),
+                       .up = name(up),
+                       .down = name(down),
+                       .hidden = hidden,
+                       .gated = is_gated(layer_spec.activation)};
+  };
   packer.exact(layer.router, fmt::format("{}{}.weight", prefix, names.router), spec.count, hidden);
   if (spec.bias) {
-    layer.router_bias.resize(static_cast<std::size_t>(round_to_panel(spec.count)));
+    layer.router_bias = zeros(spec.count);
     packer.bias(layer.router_bias, fmt::format("{}{}.bias", prefix, names.router), spec.count);
   }
   if (spec.chosen_by_bias) {
     packer.vector(layer.choice_bias, fmt::format("{}{}", prefix, names.choice_bias), spec.count);
   }
   if (spec.shared > 0) {
-    const auto name = [&](std::string_view part) { return fmt::format("{}{}.weight", prefix, part); };
-    packer.matrix(layer.gate_up, name(names.shared_gate), spec.shared, hidden, kGatePanels);
-    packer.matrix(layer.gate_up, name(names.shared_up), spec.shared, hidden, kUpPanels);
-    packer.matrix(layer.down, name(names.shared_down), hidden, spec.shared);
-    packer.reserve(layer.gate_up, 2 * round_to_panel(spec.shared), hidden);
-    packer.reserve(layer.down, hidden, spec.shared);
+    FeedForward shared = parts(prefix, names.shared_gate, names.shared_up, names.shared_down);
+    shared.width = spec.shared;
+    pack_feed_forward(packer, shared, layer.gate_up, layer.down, layer.gate_up_bias, layer.down_bias);
     if (spec.shared_gate)
       packer.vector(layer.shared_scale, fmt::format("{}{}", prefix, names.shared_scale), hidden);
   }
   layer.experts.resize(static_cast<std::size_t>(spec.count));
   for (int e = 0; e < spec.count; ++e) {
     ExpertWeights& expert = layer.experts[static_cast<std::size_t>(e)];
-    const std::string at = prefix + fmt::format(fmt::runtime(names.expert), e);
-    const auto name = [&](std::string_view part) { return fmt::format("{}{}.weight", at, part); };
-    packer.matrix(expert.gate_up, name(names.expert_gate), width, hidden, kGatePanels);
-    packer.matrix(expert.gate_up, name(names.expert_up), width, hidden, kUpPanels);
-    packer.matrix(expert.down, name(names.expert_down), hidden, width);
-    packer.reserve(expert.gate_up, 2 * round_to_panel(width), hidden);
-    packer.reserve(expert.down, hidden, width);
-    if (!spec.bias) continue;
-    const auto bias = [&](std::string_view part) { return fmt::format("{}{}.bias", at, part); };
-    expert.gate_up_bias.resize(static_cast<std::size_t>(2 * round_to_panel(width)));
-    expert.down_bias.resize(static_cast<std::size_t>(round_to_panel(hidden)));
-    packer.bias(expert.gate_up_bias, bias(names.expert_gate), width, kGatePanels);
-    packer.bias(expert.gate_up_bias, bias(names.expert_up), width, kUpPanels);
-    packer.bias(expert.down_bias, bias(names.expert_down), hidden);
+    FeedForward from = parts(prefix + fmt::format(fmt::runtime(names.expert), e), names.expert_gate,
+                             names.expert_up, names.expert_down);
+    from.width = spec.width;
+    from.bias = spec.bias;
+    pack_feed_forward(packer, from, expert.gate_up, expert.down, expert.gate_up_bias, expert.down_bias);
   }
-}
-
-namespace {
-
-std::vector<float> zeros(std::int64_t n) {
-  return std::vector<float>(static_cast<std::size_t>(round_to_panel(n)));
 }
 
 /// `inputs`: what the q, k, v products read.
@@ -401,7 +423,6 @@ void pack_layer(WeightPacker& packer, const ModelConfig& config, int index, cons
   const TensorNames& names = find_family(config.family)->names;
   const std::int64_t hidden = config.hidden;
   const std::int64_t inputs = form.attention_inputs > 0 ? form.attention_inputs : hidden;
-  const std::int64_t intermediate = config.intermediate;
   const auto at = [&](std::string_view name, std::string_view suffix = "") {
     return fmt::format("{}{}{}", prefix, name, suffix);
   };
@@ -409,33 +430,33 @@ void pack_layer(WeightPacker& packer, const ModelConfig& config, int index, cons
     packer.norm(target, at(name), n, config.norm_offset);
   };
   if (spec.norms != NormPlace::After) {
-    if (form.attention_norm) norm(layer.attention_norm, names.attention_norm, hidden);
-    norm(layer.mlp_norm, names.mlp_norm, hidden);
+    if (spec.mixes() && form.attention_norm) norm(layer.attention_norm, names.attention_norm, hidden);
+    if (spec.feeds_forward()) norm(layer.mlp_norm, names.mlp_norm, hidden);
   }
   if (spec.norms != NormPlace::Before) {
-    norm(layer.attention_after_norm, names.attention_after_norm, hidden);
-    norm(layer.mlp_after_norm, names.mlp_after_norm, hidden);
+    if (spec.mixes()) norm(layer.attention_after_norm, names.attention_after_norm, hidden);
+    if (spec.feeds_forward()) norm(layer.mlp_after_norm, names.mlp_after_norm, hidden);
   }
-  if (spec.attends()) {
+  if (!spec.mixes()) {
+    // a feed-forward alone
+  } else if (spec.attends()) {
     pack_attention(packer, config, spec, prefix, layer, inputs);
   } else if (spec.recurs()) {
     pack_recurrent(packer, config, spec, prefix, layer);
   } else {
     pack_convolution(packer, config, spec, prefix, layer);
   }
-  if (spec.experts.count > 0) return pack_experts(packer, config, spec.experts, prefix, layer);
-  packer.matrix(layer.gate_up, at(names.gate, ".weight"), intermediate, hidden, kGatePanels);
-  packer.matrix(layer.gate_up, at(names.up, ".weight"), intermediate, hidden, kUpPanels);
-  packer.matrix(layer.down, at(names.down, ".weight"), hidden, intermediate);
-  if (spec.mlp_bias) {
-    layer.gate_up_bias = zeros(2 * round_to_panel(intermediate));
-    layer.down_bias = zeros(hidden);
-    packer.bias(layer.gate_up_bias, at(names.gate, ".bias"), intermediate, kGatePanels);
-    packer.bias(layer.gate_up_bias, at(names.up, ".bias"), intermediate, kUpPanels);
-    packer.bias(layer.down_bias, at(names.down, ".bias"), hidden);
-  }
-  packer.reserve(layer.gate_up, 2 * round_to_panel(intermediate), hidden);
-  packer.reserve(layer.down, hidden, intermediate);
+  if (!spec.feeds_forward()) return;
+  if (spec.experts.count > 0) return pack_experts(packer, config, spec, prefix, layer);
+  pack_feed_forward(packer,
+                    {.gate = at(names.gate),
+                     .up = at(names.up),
+                     .down = at(names.down),
+                     .hidden = hidden,
+                     .width = config.intermediate,
+                     .gated = is_gated(spec.activation),
+                     .bias = spec.mlp_bias},
+                    layer.gate_up, layer.down, layer.gate_up_bias, layer.down_bias);
 }
 
 }  // namespace augur

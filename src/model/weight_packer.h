@@ -114,10 +114,6 @@ class WeightPacker {
   std::vector<Job> jobs_;
 };
 
-/// Asks for the experts of a layer and their router.
-void pack_experts(WeightPacker& packer, const ModelConfig& config, const ExpertSpec& spec,
-                  const std::string& prefix, LayerWeights& layer);
-
 /// Where a decoder layer differs from those of a model.
 struct LayerForm {
   bool attention_norm = true;         ///< false: LayerWeights::attention_norm stays empty

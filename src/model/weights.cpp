@@ -55,7 +55,8 @@ DType WeightForm::packed_type(std::int64_t k) const {
 StoredWeights stored_model(const WeightStore& store, const ModelConfig& config) {
   StoredWeights source(store, config.tied_embeddings);
   const Family* family = find_family(config.family);
-  if (family != nullptr && family->delta) source.pass_over_all(family->names.drafting);
+  if (family != nullptr && (family->delta || family->single_blocks))
+    source.pass_over_all(family->names.drafting);
   return source;
 }
 

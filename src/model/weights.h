@@ -42,7 +42,7 @@ struct LayerWeights {
   PackedMatrix recurrent_gates;
   std::vector<float> recurrent_decay, recurrent_bias, recurrent_skip, recurrent_norm;
   /// Panels of 16 rows, alternately of gate and of up: whoever computes a pair of panels can apply the
-  /// activation to it. Gate and up are padded to whole panels.
+  /// activation to it. Gate and up are padded to whole panels. Up alone where the activation has no gate.
   PackedMatrix gate_up;
   PackedMatrix down;
   // Where the layer has experts these two are those of the one that all rows go to, if there is one, and its

@@ -9,9 +9,10 @@ constexpr std::int64_t round_up(std::int64_t width) {
   return (width + kResultGrain - 1) / kResultGrain * kResultGrain;
 }
 
-/// Floats of a row of pairs of 16 gate and 16 up values.
-constexpr std::int64_t pair_width(std::int64_t intermediate) {
-  return 2 * round_up(intermediate);
+/// Floats of a row of pairs of 16 gate and 16 up values, or of up's alone.
+std::int64_t gate_up_width(const ModelConfig& config, std::int64_t intermediate) {
+  const bool gated = std::ranges::any_of(config.kinds, [](const auto& k) { return is_gated(k.activation); });
+  return (gated ? 2 : 1) * round_up(intermediate);
 }
 
 /// Of the feed-forwards that all rows go through.
@@ -56,12 +57,12 @@ Workspace::Workspace(const ModelConfig& config, int thread_count, std::int64_t g
       recurrent_gates(InputForm::F32, 2 * round_up(recurrent.value_heads), kResultGrain),
       attention_results(output_width(config)),
       output_inputs(output_width(config)),
-      gate_up(InputForm::F32, pair_width(intermediate_width(config)), kResultGrain),
+      gate_up(InputForm::F32, gate_up_width(config, intermediate_width(config)), kResultGrain),
       down_inputs(intermediate_width(config)),
       router_inputs(config.hidden),
       router_scores(InputForm::F32, experts.count, kResultGrain),
       expert_inputs(config.hidden),
-      expert_gate_up(InputForm::F32, pair_width(experts.width), kResultGrain),
+      expert_gate_up(InputForm::F32, gate_up_width(config, experts.width), kResultGrain),
       expert_down_inputs(experts.width),
       expert_results(InputForm::F32, config.hidden, kResultGrain),
       state_traffic(static_cast<std::size_t>(thread_count)),

@@ -121,7 +121,7 @@ struct Workspace {
   RowBuffer recurrent_gates;
   InputRows attention_results;  ///< [rows, heads * head_dim], or of such a layer [rows, hidden]
   PreparedRows output_inputs;   ///< [rows, heads * head_dim] attention's results, quantised
-  RowBuffer gate_up;            ///< [rows, pairs of 16 gate and 16 up] float32
+  RowBuffer gate_up;            ///< [rows, pairs of 16 gate and 16 up, or up alone] float32
   InputRows down_inputs;        ///< [rows, intermediate] the activation of gate_up
   // Of layers with experts, by place (ExpertRows) but for the first two.
   InputRows router_inputs;       ///< [rows, hidden] float32, likewise of a recurrence's gates

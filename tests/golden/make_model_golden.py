@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from transformers import (Ernie4_5Config, Gemma2Config, Gemma3TextConfig, Glm4Config, GlmConfig, GptOssConfig,
                           GraniteConfig, GraniteMoeHybridConfig, GraniteSWAConfig, HunYuanDenseV1Config, Lfm2Config,
                           Lfm2MoeConfig, LlamaConfig, Ministral3Config, Mistral3Config, MistralConfig, MixtralConfig,
-                          Olmo2Config, Olmo3Config, Phi3Config, PixtralVisionConfig, Qwen2Config, Qwen2MoeConfig,
+                          NemotronHConfig, Olmo2Config, Olmo3Config, Phi3Config, PixtralVisionConfig, Qwen2Config, Qwen2MoeConfig,
                           Qwen3Config, Qwen3MoeConfig, Qwen3NextConfig, Qwen3_5Config, Qwen3_5MoeTextConfig,
                           Qwen3_5TextConfig, SeedOssConfig, SmolLM3Config)
 from transformers.integrations.mxfp4 import convert_moe_packed_tensors
@@ -49,6 +49,15 @@ DELTA_EXPERTS = dict(num_experts=6, num_experts_per_tok=2, moe_intermediate_size
 GRANITE4 = dict(hidden_size=40, num_attention_heads=4, num_key_value_heads=2, vocab_size=144, max_position_embeddings=256,
                 rms_norm_eps=1e-5, attention_multiplier=0.3, embedding_multiplier=6.0, residual_multiplier=0.5,
                 logits_scaling=2.0, bos_token_id=1, eos_token_id=2)
+NEMOTRON = dict(hidden_size=40, num_attention_heads=4, num_key_value_heads=2, head_dim=16, vocab_size=144,
+                max_position_embeddings=256, intermediate_size=72, pad_token_id=0, ssm_state_size=16, mamba_num_heads=4,
+                mamba_head_dim=12, n_groups=2)
+NEMOTRON_EXPERTS = dict(n_routed_experts=6, num_experts_per_tok=3, moe_intermediate_size=24,
+                        moe_shared_expert_intermediate_size=56, routed_scaling_factor=2.5)
+
+
+def blocks(pattern):
+    return {"layers_block_type": NemotronHConfig._pattern_to_list(pattern)}
 
 
 def sections(share, pairs):
@@ -185,17 +194,24 @@ MODELS = {
         num_experts_per_tok=0, mamba_n_heads=12, mamba_d_head=10, mamba_expand=3, mamba_d_state=16, mamba_n_groups=4,
         mamba_d_conv=3, mamba_conv_bias=False, time_step_limit=(0.2, 1.5), position_embedding_type="rope",
         layer_types=["linear_attention", "full_attention"]),
+    # Layers of one block, none of them recurrent; dense layers beside others with experts.
+    "nemotron_h_blocks": NemotronHConfig(**NEMOTRON, **blocks("-*--*"), mlp_bias=True),
+    "nemotron_h_both": NemotronHConfig(**NEMOTRON, **NEMOTRON_EXPERTS, **blocks("*E-*E"), norm_topk_prob=False),
+    "nemotron_h": NemotronHConfig(**NEMOTRON, **blocks("M-M*-M")),
+    # Heads wider than the stream, of four groups.
+    "nemotron_h_moe": NemotronHConfig(**{**NEMOTRON, "n_groups": 4, "mamba_num_heads": 8}, **NEMOTRON_EXPERTS,
+                                      **blocks("ME*MEM")),
 }
 # These have a layer that drafts beside them, which transformers passes over.
 DRAFTING = ("qwen3_next", "qwen3_5", "qwen3_5_moe")
 # These keep the newer form of the rotation's keys.
 NEWER = ("yarn_rope", "qwen3", "gemma3", "gpt_oss", "gpt_oss_folder", "gpt_oss_mxfp4", "ministral3", "glm4",
-         "lfm2", "lfm2_moe", "qwen3_next_uneven", "qwen3_5", "qwen3_5_three", "qwen3_5_moe", "qwen3_5_whole")
+         "lfm2", "lfm2_moe", "qwen3_next_uneven", "qwen3_5", "qwen3_5_three", "qwen3_5_moe", "qwen3_5_whole", "nemotron_h_blocks", "nemotron_h_both", "nemotron_h", "nemotron_h_moe")
 # Inputs of these are as long as those of models with windows, to be longer than an original
 # context, or than a page of the cache.
 # Not of those with experts and states: an expert that bf16 chooses otherwise is remembered by all later tokens.
 LONG = ("ministral3", "lfm2", "lfm2_bias", "lfm2_moe", "qwen3_5", "qwen3_5_three", "qwen3_5_whole", "granite4_hybrid",
-        "granite4_hybrid_rope")
+        "granite4_hybrid_rope", "nemotron_h_blocks", "nemotron_h_both")
 # Keys that tell nothing about the model.
 NOISE = {"transformers_version", "initializer_range", "use_cache", "pretraining_tp", "pad_token_id", "dtype", "torch_dtype",
          "attention_dropout"}
@@ -210,7 +226,10 @@ KEPT = ("architectures", "model_type", *BASE, "num_key_value_heads", "head_dim",
         "block_multiple_of", "full_attn_idxs", "num_dense_layers", "use_expert_bias", "routed_scaling_factor",
         "layer_rope_theta", "linear_num_key_heads", "linear_num_value_heads", "linear_key_head_dim",
         "linear_value_head_dim", "linear_conv_kernel_dim", "mamba_n_heads", "mamba_n_groups", "mamba_d_state",
-        "mamba_d_head", "mamba_d_conv", "mamba_expand", "mamba_conv_bias", "mamba_proj_bias", "time_step_limit")
+        "mamba_d_head", "mamba_d_conv", "mamba_expand", "mamba_conv_bias", "mamba_proj_bias", "time_step_limit",
+        "layers_block_type", "layer_norm_epsilon", "mlp_hidden_act", "ssm_state_size", "mamba_num_heads", "mamba_head_dim",
+        "n_groups", "conv_kernel", "use_conv_bias", "mamba_hidden_act", *NEMOTRON_EXPERTS, "n_shared_experts", "n_group",
+        "topk_group", "moe_latent_size", "num_nextn_predict_layers")
 
 
 PUBLISHED = {"linear_attention": "mamba", "full_attention": "attention"}
@@ -229,6 +248,16 @@ def older_rope_keys(config):
         config["partial_rotary_factor"] = rope["partial_rotary_factor"]
     if kind != "default":
         config["rope_scaling"] = {("type" if kind in ("linear", "dynamic") else "rope_type"): kind, **rope}
+
+
+def older_pattern(fields, config):
+    """As folders of Nemotron-H and Nemotron Nano 2 have it, which know nothing of experts."""
+    fields["hybrid_override_pattern"] = config._list_to_pattern(fields.pop("layers_block_type"))
+    fields["num_hidden_layers"] = config.num_hidden_layers
+    fields["time_step_limit"] = [0.0, float("inf")]  # which Python writes as Infinity
+    for key in (*NEMOTRON_EXPERTS, "n_shared_experts", "n_group", "topk_group", "moe_latent_size", "norm_topk_prob",
+                "num_nextn_predict_layers"):
+        fields.pop(key, None)
 
 
 FP4 = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
@@ -326,7 +355,7 @@ def make(name, config, seed):
                 p.copy_(convert_moe_packed_tensors(*packed[key]).float())
         windowed = getattr(config, "sliding_window", None) == WINDOW
         for key, buffer in model.named_buffers():
-            if key.endswith("expert_bias"):  # large enough to decide
+            if key.endswith(("expert_bias", "e_score_correction_bias")):  # large enough to decide
                 buffer.copy_((0.3 * torch.randn_like(buffer)).bfloat16().float())
         length = WINDOWED_LENGTH if windowed or name in LONG else LENGTH
         tokens = torch.randint(0, config.vocab_size, (1, length))
@@ -350,6 +379,8 @@ def make(name, config, seed):
         fields["layer_types"] = [PUBLISHED[kind] for kind in fields["layer_types"]]
     fields = {k: fields[k] for k in (*KEPT, *newer) if k in fields}
     fields["architectures"] = [type(model).__name__]
+    if config.model_type == "nemotron_h" and "moe" not in config.layers_block_type:
+        older_pattern(fields, config)
     if name in DRAFTING and config.model_type != "qwen3_next":
         fields["mtp_num_hidden_layers"] = 1
     if packed:

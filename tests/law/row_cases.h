@@ -95,6 +95,13 @@ inline void add_norms_and_activations(RowCases& to) {
       });
     });
   }
+  for (const InputForm form : {InputForm::F32, InputForm::BF16, InputForm::Blocks8}) {
+    to.add(fmt::format("squared_relu to {}", name(form)), [form](Inputs&, const std::vector<float>& x) {
+      return output(form, std::ssize(x), [&](InputForm out_form, void* out) {
+        squared_relu(x.data(), std::ssize(x), out_form, out);
+      });
+    });
+  }
   using Panels = void (*)(const float*, std::int64_t, InputForm, void*);
   const std::pair<std::string_view, Panels> panels[] = {{"silu_mul_panels", silu_mul_panels},
                                                         {"gelu_mul_panels", gelu_mul_panels},

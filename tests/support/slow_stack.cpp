@@ -115,10 +115,11 @@ void SlowStack::forward(const BatchLayout& layout, const TokenBatch& batch, cons
   const int last = options.last_layer < 0 ? config_.layers : options.last_layer;
   for (int index = options.first_layer; index < last; ++index) {
     read_taps(pass, index);
-    attention_block(pass, index);
-    if (config_.layer(index).experts.count > 0) {
+    const LayerSpec& spec = config_.layer(index);
+    if (spec.mixes()) attention_block(pass, index);
+    if (spec.experts.count > 0) {
       expert_block(index);
-    } else {
+    } else if (spec.feeds_forward()) {
       feed_forward_block(index);
     }
   }
@@ -474,6 +475,11 @@ SlowRows SlowStack::feed_forward(const PackedMatrix& gate_up, const std::vector<
                                  const PackedMatrix& down, const std::vector<float>& down_bias,
                                  Activation activation, const SlowRows& x) const {
   const SlowRows pairs = multiply(gate_up, x, gate_up_bias);
+  if (!is_gated(activation)) {
+    SlowRows activated = pairs;
+    for (float& v : activated.values) v = v < 0 ? 0.0f : v * v;
+    return multiply(down, activated, down_bias);
+  }
   SlowRows activated(x.count, pairs.width / 2);
   for (std::int64_t r = 0; r < x.count; ++r) {
     const auto apply = activation == Activation::Silu       ? silu_mul_panels

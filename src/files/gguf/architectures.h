@@ -36,7 +36,10 @@ struct GgufArchitecture {
   bool mamba = false;            ///< they are Mamba2's
   bool nope = false;             ///< rope.scaling.finetuned says whether layers rotate
   bool shared_expert = false;  ///< expert_shared_feed_forward_length is Granite's `shared_intermediate_size`
-  bool delta = false;          ///< recurrent layers are gated delta rules, and layers that draft come last
+  bool delta = false;            ///< recurrent layers are gated delta rules
+  /// Each layer is one block, as its numbers of key heads and of the feed-forward's columns say.
+  bool single_blocks = false;
+  bool drafts = false;             ///< layers that draft come last
   bool delta_interleaved = false;  ///< their value heads are ordered by RecurrentSpec::interleaved
   /// Layer names, GGUF's and Hugging Face's, where they differ from the usual ones.
   std::span<const std::pair<std::string_view, std::string_view>> names = {};

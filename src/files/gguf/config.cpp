@@ -246,19 +246,79 @@ bool any_tensor_ends(const GgufFile& file, std::string_view end) {
                      [&](const GgufTensorInfo& info) { return info.name.ends_with(end); });
 }
 
-void add_mamba(const GgufFile& file, const Keys& keys, Json& config) {
+/// Granite's keys, or Nemotron-H's.
+void add_mamba(const GgufFile& file, const GgufArchitecture& known, const Keys& keys, Json& config) {
   const std::int64_t heads = keys.size("ssm.time_step_rank");
   const std::int64_t values = keys.size("ssm.inner_size");
   if (values % heads != 0) {
     throw Error("{}: {}: expected a multiple of {} {}, found {}", file.name(), keys.full("ssm.inner_size"),
                 keys.full("ssm.time_step_rank"), heads, values);
   }
-  config["mamba_n_heads"] = heads;
-  config["mamba_d_head"] = values / heads;
-  config["mamba_n_groups"] = keys.size("ssm.group_count");
-  config["mamba_d_state"] = keys.size("ssm.state_size");
-  config["mamba_d_conv"] = keys.size("ssm.conv_kernel");
-  config["mamba_conv_bias"] = any_tensor_ends(file, ".ssm_conv1d.bias");
+  const auto set = [&](const char* granite, const char* nemotron, Json value) {
+    config[known.single_blocks ? nemotron : granite] = std::move(value);
+  };
+  set("mamba_n_heads", "mamba_num_heads", heads);
+  set("mamba_d_head", "mamba_head_dim", values / heads);
+  set("mamba_n_groups", "n_groups", keys.size("ssm.group_count"));
+  set("mamba_d_state", "ssm_state_size", keys.size("ssm.state_size"));
+  set("mamba_d_conv", "conv_kernel", keys.size("ssm.conv_kernel"));
+  set("mamba_conv_bias", "use_conv_bias", any_tensor_ends(file, ".ssm_conv1d.bias"));
+}
+
+/// Layers of one block: those with a feed-forward have its width, those with attention key heads, and
+/// recurrent ones neither.
+void add_single_blocks(const GgufFile& file, const GgufArchitecture& known, const Keys& keys, Json& config) {
+  const std::int64_t blocks = keys.size("block_count");
+  const auto by_layer = [&](const char* key) {
+    const auto values = file.find_ints(keys.full(key));
+    if (!values) throw Error("{}: {}: expected a list by layer", file.name(), keys.full(key));
+    if (std::ssize(*values) != blocks) {
+      throw Error("{}: {}: expected a list of {}, found {}", file.name(), keys.full(key), blocks,
+                  values->size());
+    }
+    return *values;
+  };
+  const auto layers = static_cast<std::size_t>(gguf_layers(file));
+  const auto common = [&](const char* key, const std::vector<std::int64_t>& values, std::int64_t& into) {
+    for (std::size_t i = 0; i < layers; ++i) {
+      if (values[i] == 0) continue;
+      if (values[i] < 0 || (into != 0 && values[i] != into)) {
+        throw Error("{}: {}: layers of different sizes are not supported", file.name(), keys.full(key));
+      }
+      into = values[i];
+    }
+  };
+  constexpr const char* kHeads = "attention.head_count_kv";
+  constexpr const char* kWidth = "feed_forward_length";
+  const std::vector<std::int64_t> heads = by_layer(kHeads);
+  const std::vector<std::int64_t> widths = by_layer(kWidth);
+  std::int64_t key_heads = 0;
+  std::int64_t width = 0;
+  common(kHeads, heads, key_heads);
+  common(kWidth, widths, width);
+  Json types = Json::array();
+  for (std::size_t i = 0; i < layers; ++i) {
+    types.push_back(widths[i] > 0  ? known.experts ? "moe" : "mlp"
+                    : heads[i] > 0 ? "full_attention"
+                                   : "linear_attention");
+  }
+  const bool recurs = std::find(types.begin(), types.end(), "linear_attention") != types.end();
+  config["layers_block_type"] = std::move(types);
+  config["num_key_value_heads"] = key_heads;
+  config["intermediate_size"] = width;
+  if (recurs) add_mamba(file, known, keys, config);
+}
+
+/// Nemotron 3's.
+void add_shared_by_sigmoids(const GgufFile& file, const Keys& keys, Json& config) {
+  config["n_routed_experts"] = keys.size("expert_count");
+  config["num_experts_per_tok"] = keys.size("expert_used_count");
+  config["moe_intermediate_size"] = keys.size("expert_feed_forward_length");
+  config["moe_shared_expert_intermediate_size"] = keys.size("expert_shared_feed_forward_length");
+  config["norm_topk_prob"] = file.find_bool(keys.full("expert_weights_norm")).value_or(false);
+  config["routed_scaling_factor"] = keys.find_float("expert_weights_scale").value_or(1.0);
+  config["n_group"] = keys.find_int("expert_group_count").value_or(1);
+  if (const auto latent = keys.find_size("moe_latent_size")) config["moe_latent_size"] = *latent;
 }
 
 void add_delta_rules(const GgufFile& file, const GgufArchitecture& known, const Keys& keys, Json& config) {
@@ -339,7 +399,7 @@ void refuse_extensions(const GgufFile& file, const GgufArchitecture& known, cons
       throw Error("{}: {}: other positions than text's are not supported", file.name(), sections);
   }
   const std::string drafting = keys.full("nextn_predict_layers");
-  if (file.find_int(drafting).value_or(0) != 0) {
+  if (!known.drafts && file.find_int(drafting).value_or(0) != 0) {
     throw Error("{}: {}: layers that draft are not supported for this architecture", file.name(), drafting);
   }
 }
@@ -471,17 +531,21 @@ nlohmann::json gguf_config(const GgufFile& file) {
   config["architectures"] = {known->model_class};
   config["hidden_act"] = known->activation;
   config["hidden_size"] = hidden;
-  // Files of models that have experts in all layers need not say it.
-  const auto intermediate = keys.find_size("feed_forward_length");
-  config["intermediate_size"] = intermediate || !known->experts ? keys.size("feed_forward_length")
-                                                                : keys.size("expert_feed_forward_length");
-  config["num_hidden_layers"] = known->delta ? gguf_layers(file) : keys.size("block_count");
+  if (!known->single_blocks) {
+    // Files of models that have experts in all layers need not say it.
+    const auto intermediate = keys.find_size("feed_forward_length");
+    config["intermediate_size"] = intermediate || !known->experts ? keys.size("feed_forward_length")
+                                                                  : keys.size("expert_feed_forward_length");
+  }
+  config["num_hidden_layers"] = known->drafts ? gguf_layers(file) : keys.size("block_count");
   config["num_attention_heads"] = heads;
   if (known->conv) {
     add_convolutions(file, keys, config);
+  } else if (known->single_blocks) {
+    add_single_blocks(file, *known, keys, config);
   } else if (known->mamba) {
     add_layer_types(file, keys, "mamba", config);
-    add_mamba(file, keys, config);
+    add_mamba(file, *known, keys, config);
   } else {
     config["num_key_value_heads"] = keys.find_size("attention.head_count_kv").value_or(heads);
   }
@@ -490,7 +554,12 @@ nlohmann::json gguf_config(const GgufFile& file) {
     config["partial_rotary_factor"] = static_cast<double>(rotated) / static_cast<double>(head_dim);
   }
   if (known->delta) add_delta_rules(file, *known, keys, config);
-  config[known->conv ? "norm_eps" : "rms_norm_eps"] = keys.number("attention.layer_norm_rms_epsilon");
+  if (known->single_blocks) {
+    const auto eps = keys.find_float("attention.layer_norm_rms_epsilon");
+    config["layer_norm_epsilon"] = eps ? *eps : keys.number("attention.layer_norm_epsilon");
+  } else {
+    config[known->conv ? "norm_eps" : "rms_norm_eps"] = keys.number("attention.layer_norm_rms_epsilon");
+  }
   const auto theta = keys.find_float("rope.freq_base");
   config["rope_theta"] = theta.value_or(known->theta);
   config["rope_scaling"] = rope_scaling(file, *known, keys, rotated, config["rope_theta"].get<double>());
@@ -508,8 +577,10 @@ nlohmann::json gguf_config(const GgufFile& file) {
   if (!known->qkv_bias_always && !known->conv && !known->delta)
     config[std::string(known->attention_bias)] = any_tensor_ends(file, ".attn_q.bias");
   if (!known->output_bias.empty()) says(known->output_bias, "blk.0.attn_output.bias");
-  if (known->mlp_bias) says("mlp_bias", "blk.0.ffn_up.bias");
-  if (known->experts) {
+  if (known->mlp_bias) config["mlp_bias"] = any_tensor_ends(file, ".ffn_up.bias");
+  if (known->experts && known->single_blocks) {
+    add_shared_by_sigmoids(file, keys, config);
+  } else if (known->experts) {
     add_experts(*known, keys, config);
   } else if (known->shared_expert) {
     config["num_local_experts"] = 0;

@@ -48,7 +48,8 @@ constexpr std::array<NamePair, 6> kDrafting = {{
 
 // Tensors that have no suffix in either.
 constexpr std::array<std::string_view, 2> kBare = {".ssm_a", ".ssm_d"};
-constexpr std::array<std::string_view, 3> kBareNames = {".linear_attn.A", ".mamba.A", ".mamba.D"};
+constexpr std::array<std::string_view, 5> kBareNames = {".linear_attn.A", ".mamba.A", ".mamba.D", ".mixer.A",
+                                                         ".mixer.D"};
 
 bool ends_with_any(std::string_view name, std::span<const std::string_view> ends) {
   return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return name.ends_with(end); });
@@ -98,7 +99,7 @@ std::string hugging_face_name(const GgufArchitecture& architecture, std::string_
   const auto part = rest.substr(layer.size() + 1);
   auto found = translate(architecture.names, part);
   if (found.empty()) found = translate(kLayer, part);
-  if (architecture.delta && *number >= layers) {
+  if (architecture.drafts && *number >= layers) {
     const auto own = translate(kDrafting, part);
     if (!own.empty() && *number == layers) return std::string("mtp.").append(own).append(suffix);
     return fmt::format("mtp.layers.{}.{}{}", *number - layers, found.empty() ? part : found, suffix);
@@ -127,7 +128,7 @@ std::string gguf_tensor_name(const GgufArchitecture& architecture, std::string_v
   if (const auto found = translate_back(kGlobal, stem); !found.empty()) {
     return std::string(found).append(suffix);
   }
-  const bool drafts = architecture.delta && stem.starts_with("mtp.");
+  const bool drafts = architecture.drafts && stem.starts_with("mtp.");
   if (drafts && !stem.starts_with(kDraftingLayers)) {
     const auto found = translate_back(kDrafting, stem.substr(4));
     return found.empty() ? std::string() : fmt::format("blk.{}.{}{}", layers, found, suffix);

@@ -16,7 +16,7 @@ class GgufStore final : public WeightStore {
     check_architecture();
     const GgufArchitecture* architecture = gguf_architecture_of(*file_);  // null: a head
     const std::int64_t layers =
-        architecture != nullptr && architecture->delta ? gguf_layers(*file_) : INT64_MAX;
+        architecture != nullptr && architecture->drafts ? gguf_layers(*file_) : INT64_MAX;
     for (const auto& info : file_->tensor_infos()) {
       if (is_rope_factors(info.name)) continue;
       StoredTensor tensor = file_->tensor(info);

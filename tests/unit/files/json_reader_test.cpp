@@ -27,6 +27,19 @@ TEST(JsonReader, NamesFileAndPlace) {
   expect_error([] { parse_json("\"\xff\"", "x"); }, {"x: invalid JSON"});
 }
 
+TEST(JsonReader, NumbersThatPythonWritesAndJsonLacksAreNull) {
+  const TemporaryFolder folder;
+  const auto path = folder.write(
+      "config.json", R"({"limit": [0.0, Infinity], "NaN": "a \"NaN\" -Infinity", "low": [-Infinity,NaN]})");
+  const nlohmann::json read = read_json(path);
+  EXPECT_EQ(read["limit"], (nlohmann::json{0.0, nullptr}));
+  EXPECT_EQ(read["low"], (nlohmann::json{nullptr, nullptr}));
+  EXPECT_EQ(read["NaN"], "a \"NaN\" -Infinity");
+  expect_error([] { parse_json("[Infinity]", "x"); }, {"x: invalid JSON"});
+  expect_error([&] { read_json(folder.write("bad.json", "[Infinit]")); }, {"bad.json", "invalid JSON"});
+  expect_error([&] { read_json(folder.write("open.json", "\"Infinity\\")); }, {"open.json", "invalid JSON"});
+}
+
 TEST(JsonReader, RefusesDeepNesting) {
   const auto nested = [](int depth) {
     return std::string(static_cast<std::size_t>(depth), '[') +

@@ -91,6 +91,27 @@ TEST_P(OpsTest, SiluMul) {
   }
 }
 
+TEST_P(OpsTest, SquaredRelu) {
+  for (const std::int64_t n : kLengths) {
+    std::vector<float> x = normals(n, 5, 4.0f);
+    x[0] = n % 2 == 0 ? kNaN : -kInf;
+    std::vector<float> out(x.size());
+    squared_relu(x.data(), n, InputForm::F32, out.data());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (std::isnan(x[i])) {
+        ASSERT_TRUE(std::isnan(out[i]));
+      } else {
+        ASSERT_EQ(out[i], x[i] > 0 ? x[i] * x[i] : 0.0f) << x[i];
+      }
+    }
+    expect_portable_bits([&] {
+      std::vector<BF16> y(x.size());
+      squared_relu(x.data(), n, InputForm::BF16, y.data());
+      return y;
+    });
+  }
+}
+
 TEST_P(OpsTest, ConvertRowRoundsAsToBf16) {
   std::vector<float> x = normals(75, 5, 100.0f);
   const float special[] = {0.0f, -0.0f, kInf, -kInf, kNaN, -kNaN, 1e-40f, 3.4e38f, 1.00390625f, 1.01171875f};

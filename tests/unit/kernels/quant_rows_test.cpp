@@ -162,6 +162,17 @@ TEST_P(QuantRows, SiluMulIsTheFloatOneQuantised) {
   }
 }
 
+TEST_P(QuantRows, SquaredReluIsTheFloatOneQuantised) {
+  for (const std::int64_t n : {16, 75, 576}) {
+    const std::vector<float> x = random_values(n, 12);
+    std::vector<float> plain(x.size());
+    squared_relu(x.data(), n, InputForm::F32, plain.data());
+    std::vector<QuantBlock> out((x.size() + 31) / 32);
+    squared_relu(x.data(), n, InputForm::Blocks8, out.data());
+    expect_same(out, reference(plain));
+  }
+}
+
 TEST(QuantBlockLaw, IsWithinHalfAStepOfTheValue) {
   const std::vector<float> values = random_values(3200, 11);
   const std::vector<QuantBlock> blocks = reference(values);

@@ -67,6 +67,29 @@ TEST(Calibration, SeesShortConvolutionsProducts) {
   EXPECT_EQ(matrix.of("blk.1.attn_q.weight").size(), hidden);
 }
 
+TEST(Calibration, SeesLayersOfOneBlockWithoutGates) {
+  Backend backend(2);
+  ModelConfig config = tiny_config("nemotron_h");
+  LayerSpec dense = {.blocks = Blocks::FeedForward, .activation = Activation::SquaredRelu};
+  LayerSpec experts = dense;
+  experts.experts = {
+      .count = 4, .active = 2, .width = 24, .sigmoid = true, .shared = 48, .shared_gate = false};
+  config.kinds = {{.blocks = Blocks::Mixer, .rope = {.none = true}}, dense, experts};
+  config.kind_of = {0, 1, 2};
+  config.layers = 3;
+  const auto model = Model::random(backend, config, 3, {.weights = WeightFormat::F32});
+  const ImportanceMatrix matrix = calibrate(*model, some_text(100), "a text");
+  EXPECT_EQ(matrix.size(), 4u + 2 + 4);
+  const auto hidden = static_cast<std::size_t>(config.hidden);
+  EXPECT_EQ(matrix.of("blk.0.attn_q.weight").size(), hidden);
+  EXPECT_EQ(matrix.of("blk.1.ffn_up.weight").size(), hidden);
+  EXPECT_EQ(matrix.of("blk.1.ffn_down.weight").size(), static_cast<std::size_t>(config.intermediate));
+  EXPECT_EQ(matrix.of("blk.2.ffn_up_exps.weight").size(), 4 * hidden);
+  EXPECT_EQ(matrix.of("blk.2.ffn_down_exps.weight").size(), 4u * 24);
+  EXPECT_EQ(matrix.of("blk.2.ffn_up_shexp.weight").size(), hidden);
+  EXPECT_EQ(matrix.of("blk.2.ffn_down_shexp.weight").size(), 48u);
+}
+
 TEST(Calibration, OfStackedExpertsHasOneRowForEach) {
   Backend backend(2);
   ModelConfig config = tiny_config("qwen3_moe");

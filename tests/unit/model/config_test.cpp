@@ -139,6 +139,67 @@ TEST(ModelConfig, Experts) {
   EXPECT_THAT(failure(with(config, "mlp_only_layers", {-1})), HasSubstr("mlp_only_layers"));
 }
 
+json nemotron() {
+  return {{"model_type", "nemotron_h"},  {"hidden_size", 64},
+          {"intermediate_size", 96},     {"num_attention_heads", 16},
+          {"vocab_size", 300},           {"layers_block_type", {"mlp", "full_attention", "moe"}},
+          {"n_routed_experts", 8},       {"num_experts_per_tok", 3},
+          {"moe_intermediate_size", 24}, {"moe_shared_expert_intermediate_size", 40}};
+}
+
+TEST(ModelConfig, LayersOfOneBlock) {
+  const ModelConfig config = parse(nemotron());
+  ASSERT_EQ(config.layers, 3);
+  EXPECT_EQ(config.kinds.size(), 3u);
+  EXPECT_EQ(config.kv_heads, 8);
+  EXPECT_EQ(config.head_dim, 128);
+  EXPECT_FLOAT_EQ(config.norm_eps, 1e-5f);
+  EXPECT_EQ(config.layer(0).blocks, Blocks::FeedForward);
+  EXPECT_FALSE(config.layer(0).attends());
+  EXPECT_EQ(config.layer(0).activation, Activation::SquaredRelu);
+  EXPECT_EQ(config.layer(1).blocks, Blocks::Mixer);
+  EXPECT_TRUE(config.layer(1).attends() && config.layer(1).rope.none);
+  EXPECT_EQ(config.first_attention(), 1);
+  EXPECT_EQ(config.attention_layers(), 1);
+  EXPECT_EQ(config.layer(2).experts, (ExpertSpec{.count = 8,
+                                                 .active = 3,
+                                                 .width = 24,
+                                                 .sigmoid = true,
+                                                 .chosen_by_bias = true,
+                                                 .sum_offset = 1e-20f,
+                                                 .shared = 40,
+                                                 .shared_gate = false}));
+  json older = nemotron();
+  older.erase("layers_block_type");
+  older.update({{"hybrid_override_pattern", "-*E"}, {"num_hidden_layers", 3}, {"attention_head_dim", 32}});
+  const ModelConfig spelled = parse(older);
+  EXPECT_EQ(spelled.head_dim, 32);
+  EXPECT_EQ(spelled.kinds, config.kinds);
+  EXPECT_EQ(parse(with(nemotron(), "layers_block_type", {"mlp", "attention", "moe"})).kinds, config.kinds);
+}
+
+TEST(ModelConfig, ErrorsInLayersOfOneBlock) {
+  const auto refused = [](const char* key, const json& value, const char* why) {
+    EXPECT_THAT(failure(with(nemotron(), key, value)), testing::AllOf(HasSubstr(key), HasSubstr(why)))
+        << value;
+  };
+  refused("layers_block_type", {"mlp", "moe"}, "expected a layer with attention");
+  refused("layers_block_type", {"full_attention", "retention"}, "\"retention\" is not supported");
+  refused("layers_block_type", {"full_attention", 7}, "7 is not supported");
+  refused("layers_block_type", "full_attention", "expected a list");
+  refused("layers_block_type", json::array(), "0 layers");
+  refused("num_hidden_layers", 4, "num_hidden_layers says");
+  refused("mlp_hidden_act", "silu", "relu2");
+  refused("attention_bias", true, "not supported");
+  refused("mlp_bias", true, "where there are experts");
+  refused("n_group", 2, "expected 1");
+  refused("num_experts_per_tok", 9, "9 of 8");
+  json older = nemotron();
+  older.erase("layers_block_type");
+  EXPECT_THAT(failure(older), HasSubstr("hybrid_override_pattern"));
+  EXPECT_THAT(failure(with(older, "hybrid_override_pattern", "-*X")), HasSubstr("'X'"));
+}
+
 json lfm2() {
   return {{"model_type", "lfm2"},   {"hidden_size", 64},         {"intermediate_size", 3000},
           {"num_hidden_layers", 3}, {"num_attention_heads", 16}, {"vocab_size", 300}};

@@ -39,6 +39,8 @@ class GgufRoundTrip : public testing::Test {
     if (layer.o_bias) add("model.layers.0.self_attn.o_proj.bias", {256});
     if (layer.mlp_bias) add("model.layers.0.mlp.up_proj.bias", {512});
     if (layer.recurrent.conv_bias) add("model.layers.0.mamba.conv1d.bias", {layer.recurrent.channels()});
+    if (config["model_type"] == "nemotron_h" && config.value("mlp_bias", false))
+      add("backbone.layers.1.mixer.up_proj.bias", {512});
     SafetensorsWriter writer(folder_.path() / "model.safetensors", entries);
     for (const SafetensorsWriter::Entry& entry : entries) {
       std::int64_t count = 1;
@@ -90,6 +92,10 @@ json model(std::string_view family) {
                  {"sliding_window", nullptr},
                  {"use_sliding_window", false}};
   config[find_family(family)->intermediate] = 512;
+  if (find_family(family)->single_blocks) {
+    config["hybrid_override_pattern"] = "*-";
+    return config;
+  }
   const ExpertRule experts = find_family(family)->experts;
   if (experts != ExpertRule::None) {
     config.update({{"num_local_experts", 4},
@@ -131,6 +137,17 @@ TEST_F(GgufRoundTrip, KeepsWhatEveryFamilySays) {
       if (family.qkv_bias > BiasRule::Always) expect_the_same(with(plain, family.qkv_bias_key, there));
       if (family.o_bias > BiasRule::Always) expect_the_same(with(plain, family.o_bias_key, there));
       if (family.mlp_bias > BiasRule::Always) expect_the_same(with(plain, family.mlp_bias_key, there));
+    }
+    if (family.single_blocks) {
+      json experts = with(with(plain, "hybrid_override_pattern", "E*E*"), "num_hidden_layers", nullptr);
+      experts.update({{"n_routed_experts", 8},
+                      {"num_experts_per_tok", 3},
+                      {"intermediate_size", 128},  // which files have no place for
+                      {"moe_intermediate_size", 128},
+                      {"moe_shared_expert_intermediate_size", 320},
+                      {"routed_scaling_factor", 2.5}});
+      expect_the_same(experts);
+      expect_the_same(with(experts, "norm_topk_prob", false));
     }
     if (family.window == WindowRule::Always || family.window == WindowRule::Pattern) {
       expect_the_same(with(plain, "sliding_window", 1024));
@@ -200,6 +217,7 @@ TEST_F(GgufRoundTrip, WhatGgufCannotSayOfGranite4IsRefused) {
 TEST_F(GgufRoundTrip, KeepsEveryScalingThatGgufKnows) {
   const double factor_16 = 0.1 * std::log(16) + 1;
   for (const Family& family : families()) {
+    if (family.single_blocks) continue;  // does not rotate
     for (json scaling : std::initializer_list<json>{
              {{"rope_type", "linear"}, {"factor", 4.0}},
              {{"rope_type", "llama3"},
@@ -220,6 +238,7 @@ TEST_F(GgufRoundTrip, KeepsEveryScalingThatGgufKnows) {
 
 TEST_F(GgufRoundTrip, ATruncationThatReadersWouldNotAssumeIsRefused) {
   for (const Family& family : families()) {
+    if (family.single_blocks) continue;  // does not rotate
     const Checkpoint from =
         folder(with(model(family.name), "rope_scaling",
                     {{"rope_type", "yarn"}, {"factor", 4.0}, {"truncate", !truncates(family)}}));

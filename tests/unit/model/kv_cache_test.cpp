@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "support/error_of.h"
 #include "unit/kernels/attention_fixture.h"
 
 namespace augur {
@@ -282,6 +283,29 @@ TEST(KvCache, CopiesOfWindowsShareAndAreWrittenToApart) {
   EXPECT_TRUE(holds(text, 850, 3350));
   EXPECT_TRUE(kept.holds(490));
   EXPECT_FALSE(text.holds(490)) << "it has gone on";
+}
+
+TEST(KvCache, LayersThatKeepNothingTakeNoMemory) {
+  const KvCache::Shape shape{
+      .layers = 2, .kv_heads = kHeads, .head_dim = kDim, .capacity = 1024, .type = DType::BF16};
+  KvCache::Shape more = shape;
+  more.layers = 5;
+  more.keeps_nothing = {1, 0, 1, 0, 1};
+  KvCache cache(more);
+  EXPECT_EQ(cache.page_bytes(), KvCache(shape).page_bytes());
+  EXPECT_TRUE(cache.keeps_nothing(2));
+  EXPECT_FALSE(cache.keeps_nothing(3));
+  EXPECT_EQ(cache.layer(1).k, 0);
+  EXPECT_EQ(cache.layer(3).k, cache.layer(1).v * 2);
+  cache.reserve(70).commit(std::vector<std::int32_t>{0, 2, 69});
+  EXPECT_EQ(cache.length(), 3);
+
+  const auto refused = [&](std::vector<std::uint8_t> nothing) {
+    more.keeps_nothing = std::move(nothing);
+    return testing_support::error_of([&] { KvCache made(more); });
+  };
+  EXPECT_THAT(refused({1, 0}), testing::HasSubstr("2 of 5 layers"));
+  EXPECT_THAT(refused({1, 1, 1, 1, 1}), testing::HasSubstr("none of 5 layers"));
 }
 
 /// Layer 1 keeps rows; both kinds move together.
