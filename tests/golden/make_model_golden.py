@@ -199,19 +199,23 @@ MODELS = {
     "nemotron_h_both": NemotronHConfig(**NEMOTRON, **NEMOTRON_EXPERTS, **blocks("*E-*E"), norm_topk_prob=False),
     "nemotron_h": NemotronHConfig(**NEMOTRON, **blocks("M-M*-M")),
     # Heads wider than the stream, of four groups.
-    "nemotron_h_moe": NemotronHConfig(**{**NEMOTRON, "n_groups": 4, "mamba_num_heads": 8}, **NEMOTRON_EXPERTS,
-                                      **blocks("ME*MEM")),
+    "nemotron_h_moe": NemotronHConfig(**{**NEMOTRON, "n_groups": 4, "mamba_num_heads": 8},
+                                      **{**NEMOTRON_EXPERTS, "routed_scaling_factor": 1.5}, **blocks("ME*MEM")),
+    # Experts of another width than the model's.
+    "nemotron_h_latent": NemotronHConfig(**NEMOTRON, **{**NEMOTRON_EXPERTS, "routed_scaling_factor": 1.5},
+                                         **blocks("ME*E"), moe_latent_size=24),
 }
 # These have a layer that drafts beside them, which transformers passes over.
 DRAFTING = ("qwen3_next", "qwen3_5", "qwen3_5_moe")
 # These keep the newer form of the rotation's keys.
 NEWER = ("yarn_rope", "qwen3", "gemma3", "gpt_oss", "gpt_oss_folder", "gpt_oss_mxfp4", "ministral3", "glm4",
-         "lfm2", "lfm2_moe", "qwen3_next_uneven", "qwen3_5", "qwen3_5_three", "qwen3_5_moe", "qwen3_5_whole", "nemotron_h_blocks", "nemotron_h_both", "nemotron_h", "nemotron_h_moe")
+         "lfm2", "lfm2_moe", "qwen3_next_uneven", "qwen3_5", "qwen3_5_three", "qwen3_5_moe", "qwen3_5_whole",
+         "nemotron_h_blocks", "nemotron_h_both", "nemotron_h", "nemotron_h_moe", "nemotron_h_latent")
 # Inputs of these are as long as those of models with windows, to be longer than an original
 # context, or than a page of the cache.
 # Not of those with experts and states: an expert that bf16 chooses otherwise is remembered by all later tokens.
 LONG = ("ministral3", "lfm2", "lfm2_bias", "lfm2_moe", "qwen3_5", "qwen3_5_three", "qwen3_5_whole", "granite4_hybrid",
-        "granite4_hybrid_rope", "nemotron_h_blocks", "nemotron_h_both")
+        "granite4_hybrid_rope", "nemotron_h_blocks", "nemotron_h_both", "nemotron_h")
 # Keys that tell nothing about the model.
 NOISE = {"transformers_version", "initializer_range", "use_cache", "pretraining_tp", "pad_token_id", "dtype", "torch_dtype",
          "attention_dropout"}
