@@ -35,6 +35,10 @@ std::vector<std::string> matrices_of(const ProductInput& input, const LayerSpec&
     case ProductInput::GateUp:
       if (!is_gated(layer.activation)) return {fmt::format("ffn_up{}", of)};
       return {fmt::format("ffn_gate{}", of), fmt::format("ffn_up{}", of)};
+    case ProductInput::LatentIn:
+      return {"ffn_latent_down"};
+    case ProductInput::LatentOut:
+      return {"ffn_latent_up"};
     case ProductInput::Down:
       return {fmt::format("ffn_down{}", of)};
   }

@@ -33,6 +33,8 @@ struct TensorNames {
   std::string_view expert_gate = "gate_proj";
   std::string_view expert_up = "up_proj";
   std::string_view expert_down = "down_proj";
+  std::string_view latent_in = "mixer.fc1_latent_proj";  ///< where ExpertSpec::latent
+  std::string_view latent_out = "mixer.fc2_latent_proj";
   std::string_view shared_gate = "mlp.shared_expert.gate_proj";  ///< of the expert that all rows go to
   std::string_view shared_up = "mlp.shared_expert.up_proj";
   std::string_view shared_down = "mlp.shared_expert.down_proj";

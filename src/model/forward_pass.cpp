@@ -1,5 +1,6 @@
 #include "model/forward_pass.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -98,13 +99,18 @@ class ForwardPass::Timer {
 //   scores                   cols   router_inputs                     router_scores
 //   choice                   rows   router_scores                     expert_rows: what rows chose
 //   grouping                 one    expert_rows                       expert_rows: groups and places
-//   gathering                rows   router_inputs, expert_rows        expert_inputs
+//   (into latent rows)       rows*  router_inputs                     block_inputs
+//     product                cols   block_inputs                      latent_rows
+//   gathering                rows   router_inputs or latent_rows,     expert_inputs
+//                                   expert_rows
 //   gate and up products     cols   expert_inputs                     expert_gate_up, for the same thread
 //     activate               cols   expert_gate_up                    expert_down_inputs
 //   (of the shared expert)   rows*  router_inputs                     block_inputs
 //     product, activate      cols   block_inputs                      gate_up; down_inputs
 //   down products            cols   expert_down_inputs, down_inputs   expert_results
-//   sums                     rows   expert_results, router_inputs     residual
+//   sums                     rows   expert_results, router_inputs     residual, latent_rows
+//   (out of latent rows)     rows*  latent_rows                       latent_inputs
+//     product                cols   latent_inputs                     residual
 void ForwardPass::run(Team& team) const {
   Timer timer(team, options_.profile);
   const Range rows = team.split(layout_.rows());
@@ -573,12 +579,18 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
   const auto router_input = [&](std::int64_t r) {
     return static_cast<const float*>(ws_.router_inputs.row(InputForm::F32, r));
   };
+  const std::int64_t latent = spec.experts.latent;
+  if (latent > 0) enter_latent(team, index, timer);
+  const auto expert_input = [&](std::int64_t r) {
+    return latent > 0 ? static_cast<const float*>(ws_.latent_rows.floats(r)) : router_input(r);
+  };
   // All experts of a layer are of the types of the first, see pack_experts().
   const InputForm gate_up_form = layer.experts.front().gate_up.input_form();
   const InputForm down_form = layer.experts.front().down.input_form();
   const Range places = team.split(routed.places());
   for (std::int64_t p = places.begin; p < places.end; ++p) {
-    convert_row(router_input(routed.row_at(static_cast<int>(p))), config_.hidden, gate_up_form,
+    convert_row(expert_input(routed.row_at(static_cast<int>(p))), latent > 0 ? latent : config_.hidden,
+                gate_up_form,
                 ws_.expert_inputs.row(gate_up_form, p));
   }
   timer.publish(team, ForwardProfile::Norm, ws_.expert_inputs);
@@ -639,16 +651,60 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
   const Range rows = team.split(layout_.rows());
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
     const auto row = static_cast<int>(r);
+    float* const sum = latent > 0 ? ws_.latent_rows.floats(r) : ws_.residual.floats(r);
+    if (latent > 0) std::fill_n(sum, latent, 0.0f);
     for (int i = 0; i < spec.experts.active; ++i) {
-      add_scaled_row(ws_.residual.floats(r), ws_.expert_results.floats(routed.place(row, i)),
-                     routed.share(row, i) * spec.residual_scale, config_.hidden);
+      add_scaled_row(sum, ws_.expert_results.floats(routed.place(row, i)),
+                     latent > 0 ? routed.share(row, i) : routed.share(row, i) * spec.residual_scale,
+                     latent > 0 ? latent : config_.hidden);
     }
     if (!shares) continue;
     const float scale = spec.experts.shared_gate ? gate_of(router_input(r), layer.shared_scale) : 1.0f;
     add_scaled_row(ws_.residual.floats(r), ws_.expert_results.floats(routed.places() + r),
                    scale * spec.residual_scale, config_.hidden);
   }
-  timer.publish(team, ForwardProfile::Down, ws_.residual);
+  timer.publish(team, ForwardProfile::Down, ws_.residual, ws_.latent_rows);
+  if (latent > 0) leave_latent(team, index, timer);
+}
+
+/// What experts read, where that is not the rows after the norm.
+void ForwardPass::enter_latent(Team& team, int index, Timer& timer) const {
+  const PackedMatrix& matrix = layers_[static_cast<std::size_t>(index)].latent_in;
+  const void* x = prepare_rows(
+      team, ws_, {.into = ws_.block_inputs, .form = matrix.input_form(), .width = config_.hidden},
+      layout_.rows(), [&](std::int64_t r) {
+        return static_cast<const float*>(ws_.router_inputs.row(InputForm::F32, r));
+      });
+  multiply(team,
+           {.name = ProductInput::LatentIn,
+            .layer = index,
+            .matrix = matrix,
+            .x = x,
+            .x_stride = ws_.block_inputs.shared.stride(),
+            .rows = layout_.rows(),
+            .out = &ws_.latent_rows},
+           team.split(matrix.panels()));
+  timer.publish(team, ForwardProfile::GateUp, ws_.latent_rows);
+}
+
+/// Adds what the experts' sums become.
+void ForwardPass::leave_latent(Team& team, int index, Timer& timer) const {
+  const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
+  const void* x =
+      prepare_rows(team, ws_,
+                   {.into = ws_.latent_inputs, .form = layer.latent_out.input_form(), .width = layer.latent_out.k()},
+                   layout_.rows(), [&](std::int64_t r) { return ws_.latent_rows.floats(r); });
+  multiply_into_residual(team,
+                         {.product = {.name = ProductInput::LatentOut,
+                                      .layer = index,
+                                      .matrix = layer.latent_out,
+                                      .x = x,
+                                      .x_stride = ws_.latent_inputs.shared.stride(),
+                                      .rows = layout_.rows()},
+                          .norm = layer.mlp_after_norm,
+                          .scale = config_.layer(index).residual_scale,
+                          .step = ForwardProfile::Down},
+                         timer);
 }
 
 }  // namespace augur

@@ -87,6 +87,8 @@ class ForwardPass {
   void mlp_block(Team& team, int index, Timer& timer) const;
   void expert_block(Team& team, int index, Timer& timer) const;
   void route_rows(Team& team, int index, Timer& timer) const;
+  void enter_latent(Team& team, int index, Timer& timer) const;
+  void leave_latent(Team& team, int index, Timer& timer) const;
   void observe(const Team& team, const ProductInput& input) const;
   /// This thread's part of a product, which an observer sees.
   void multiply(const Team& team, const Product& product, Range panels) const;

@@ -193,6 +193,7 @@ void add_shared_by_sigmoids(const std::string& prefix, const ExpertSpec& experts
   size("expert_used_count", experts.active);
   size("expert_feed_forward_length", experts.width);
   size("expert_shared_feed_forward_length", experts.shared);
+  if (experts.latent > 0) size("moe_latent_size", experts.latent);
   size("expert_shared_count", 1);
   size("expert_group_count", 1);
   out.set(prefix + "expert_weights_norm", experts.normalise);

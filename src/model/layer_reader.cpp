@@ -372,8 +372,7 @@ void LayerReader::read_pattern_experts() {
   if (common_.mlp_bias) fields_.fail("mlp_bias", "is not supported where there are experts");
   if (fields_.find_int("n_group", kMaxExperts).value_or(1) != 1)
     fields_.fail("n_group", "expected 1: experts in groups are not supported");
-  if (fields_.find("moe_latent_size") != nullptr)
-    fields_.fail("moe_latent_size", "experts of another width than the model's are not supported");
+  experts_.latent = static_cast<int>(fields_.find_int("moe_latent_size", kMaxHidden).value_or(0));
   experts_.count = static_cast<int>(fields_.require_int("n_routed_experts", kMaxExperts));
   experts_.active = static_cast<int>(fields_.require_int("num_experts_per_tok", kMaxActiveExperts));
   if (experts_.active > experts_.count) {

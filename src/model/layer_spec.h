@@ -94,6 +94,9 @@ struct ExpertSpec {
   /// With sigmoid and normalise: added to the sum that shares are divided by.
   float sum_offset = 1e-6f;
   bool bias = false;  ///< of the router and of the experts' products
+  /// > 0: width of what experts read and give. A product makes it of the rows before them, another makes the
+  /// rows of their sum (Nemotron 3 Super).
+  int latent = 0;
   /// > 0: width of one more expert that every row goes to.
   int shared = 0;
   bool shared_gate = true;  ///< what that gives is scaled by the sigmoid of the row's product with a gate

@@ -74,7 +74,7 @@ struct BlockMask {
 
 /// The rows that a product of a layer reads, float32 or bf16.
 struct ProductInput {
-  enum Product { Qkv, Output, GateUp, Down };
+  enum Product { Qkv, Output, GateUp, Down, LatentIn, LatentOut };
   Product product = Qkv;
   int layer = 0;
   int expert = -1;  ///< whose product it is; -1: a dense one, or the one that experts share

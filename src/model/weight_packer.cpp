@@ -310,11 +310,18 @@ void pack_experts(WeightPacker& packer, const ModelConfig& config, const LayerSp
     if (spec.shared_gate)
       packer.vector(layer.shared_scale, fmt::format("{}{}", prefix, names.shared_scale), hidden);
   }
+  if (spec.latent > 0) {
+    packer.matrix(layer.latent_in, fmt::format("{}{}.weight", prefix, names.latent_in), spec.latent, hidden);
+    packer.matrix(layer.latent_out, fmt::format("{}{}.weight", prefix, names.latent_out), hidden, spec.latent);
+    packer.reserve(layer.latent_in, spec.latent, hidden);
+    packer.reserve(layer.latent_out, hidden, spec.latent);
+  }
   layer.experts.resize(static_cast<std::size_t>(spec.count));
   for (int e = 0; e < spec.count; ++e) {
     ExpertWeights& expert = layer.experts[static_cast<std::size_t>(e)];
     FeedForward from = parts(prefix + fmt::format(fmt::runtime(names.expert), e), names.expert_gate,
                              names.expert_up, names.expert_down);
+    if (spec.latent > 0) from.hidden = spec.latent;
     from.width = spec.width;
     from.bias = spec.bias;
     pack_feed_forward(packer, from, expert.gate_up, expert.down, expert.gate_up_bias, expert.down_bias);

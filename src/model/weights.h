@@ -51,6 +51,7 @@ struct LayerWeights {
   PackedMatrix router;              ///< [experts, hidden]
   std::vector<float> router_bias;
   std::vector<float> choice_bias;  ///< [experts] by which they are chosen and not shared, or empty
+  PackedMatrix latent_in, latent_out;  ///< [latent, hidden] and back, where ExpertSpec::latent
   std::vector<ExpertWeights> experts;
   std::vector<float> qkv_bias, o_bias, gate_up_bias, down_bias;  ///< by row, padded to 16; empty when none
 };
@@ -60,7 +61,8 @@ struct LayerWeights {
 template <class Layer, class Visit>
 void for_each_matrix(Layer& layer, const LayerSpec& spec, const Visit& visit) {
   for (auto& matrix : layer.qkv.matrices) visit(matrix, 1.0);
-  for (auto* matrix : {&layer.recurrent_gates, &layer.o, &layer.gate_up, &layer.down, &layer.router}) {
+  for (auto* matrix : {&layer.recurrent_gates, &layer.o, &layer.gate_up, &layer.down, &layer.router,
+                       &layer.latent_in, &layer.latent_out}) {
     if (matrix->k() > 0) visit(*matrix, 1.0);
   }
   if (layer.experts.empty()) return;

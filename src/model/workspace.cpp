@@ -61,10 +61,12 @@ Workspace::Workspace(const ModelConfig& config, int thread_count, std::int64_t g
       down_inputs(intermediate_width(config)),
       router_inputs(config.hidden),
       router_scores(InputForm::F32, experts.count, kResultGrain),
-      expert_inputs(config.hidden),
+      latent_rows(InputForm::F32, experts.latent, kResultGrain),
+      latent_inputs(experts.latent),
+      expert_inputs(experts.latent > 0 ? experts.latent : config.hidden),
       expert_gate_up(InputForm::F32, gate_up_width(config, experts.width), kResultGrain),
       expert_down_inputs(experts.width),
-      expert_results(InputForm::F32, config.hidden, kResultGrain),
+      expert_results(InputForm::F32, std::max(config.hidden, experts.latent), kResultGrain),
       state_traffic(static_cast<std::size_t>(thread_count)),
       unpadded_residual(InputForm::F32, config.hidden, 1) {}
 
@@ -102,10 +104,12 @@ void Workspace::ensure_forward(std::int64_t rows, std::span<const InputForm> for
     expert_rows.reserve(experts, rows);
     router_inputs.ensure(InputForm::F32, rows);
     router_scores.ensure(rows);
+    if (experts.latent > 0) latent_rows.ensure(rows);
     expert_gate_up.ensure(places);
     expert_results.ensure(places + (experts.shared > 0 ? rows : 0));
     for (const InputForm form : forms) {
       if (form == InputForm::Blocks16) continue;
+      if (experts.latent > 0) ensure_prepared(latent_inputs, form, rows);
       expert_inputs.ensure(form, places);
       expert_down_inputs.ensure(form, places);
     }

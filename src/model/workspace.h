@@ -126,10 +126,12 @@ struct Workspace {
   // Of layers with experts, by place (ExpertRows) but for the first two.
   InputRows router_inputs;       ///< [rows, hidden] float32, likewise of a recurrence's gates
   RowBuffer router_scores;       ///< [rows, experts] float32
-  InputRows expert_inputs;       ///< [places, hidden]
+  RowBuffer latent_rows;         ///< [rows, latent] float32: what experts read, then their sums
+  PreparedRows latent_inputs;    ///< [rows, latent] these
+  InputRows expert_inputs;       ///< [places, hidden or latent]
   RowBuffer expert_gate_up;      ///< [places, pairs of 16 gate and 16 up] float32
   InputRows expert_down_inputs;  ///< [places, expert width]
-  RowBuffer expert_results;      ///< [places, hidden] float32, then [rows, hidden] of the shared expert
+  RowBuffer expert_results;      ///< [places, hidden or latent] float32, then [rows, hidden] of the shared expert
   ExpertRows expert_rows;
   std::int64_t woken_experts = 0;           ///< distinct ones of every layer, added up, of the pass
   std::vector<StateTraffic> state_traffic;  ///< [threads]

@@ -510,27 +510,32 @@ void SlowStack::expert_block(int index) {
   for (int r = 0; r < rows; ++r) choice.route(r, scores.row(r), data_of(weights.choice_bias));
   choice.group();
   woken_experts_ += std::ssize(choice.groups());
-  SlowRows results(choice.places(), config_.hidden);
+  const int latent = spec.experts.latent;
+  const SlowRows read = latent > 0 ? multiply(weights.latent_in, routed, {}) : routed;
+  const std::int64_t width = latent > 0 ? latent : config_.hidden;
+  SlowRows results(choice.places(), width);
   for (const ExpertRows::Group& group : choice.groups()) {
     const ExpertWeights& expert = weights.experts[static_cast<std::size_t>(group.expert)];
-    SlowRows x(group.rows, config_.hidden);
+    SlowRows x(group.rows, width);
     for (int i = 0; i < group.rows; ++i) {
-      std::copy_n(routed.row(choice.row_at(group.first + i)), config_.hidden, x.row(i));
+      std::copy_n(read.row(choice.row_at(group.first + i)), width, x.row(i));
     }
     const SlowRows given =
         feed_forward(expert.gate_up, expert.gate_up_bias, expert.down, expert.down_bias, spec.activation, x);
     for (int i = 0; i < group.rows; ++i) {
-      std::copy_n(given.row(i), config_.hidden, results.row(group.first + i));
+      std::copy_n(given.row(i), width, results.row(group.first + i));
     }
   }
   SlowRows shared;
   if (spec.experts.shared > 0) {
     shared = feed_forward(weights.gate_up, weights.gate_up_bias, weights.down, {}, spec.activation, routed);
   }
+  SlowRows together(latent > 0 ? rows : 0, width);
   for (int r = 0; r < rows; ++r) {
     for (int i = 0; i < spec.experts.active; ++i) {
-      add_scaled_row(residual_.row(r), results.row(choice.place(r, i)),
-                     choice.share(r, i) * spec.residual_scale, config_.hidden);
+      const float share = choice.share(r, i);
+      add_scaled_row(latent > 0 ? together.row(r) : residual_.row(r), results.row(choice.place(r, i)),
+                     latent > 0 ? share : share * spec.residual_scale, width);
     }
     if (shared.count == 0) continue;
     if (!spec.experts.shared_gate) {
@@ -548,6 +553,7 @@ void SlowStack::expert_block(int index) {
     sigmoid_row(sums, 1, &gate);
     add_scaled_row(residual_.row(r), shared.row(r), gate * spec.residual_scale, config_.hidden);
   }
+  if (latent > 0) add(multiply(weights.latent_out, together, {}), weights.mlp_after_norm, spec.residual_scale);
 }
 
 void SlowStack::store(const BatchLayout& layout, const TokenBatch& batch, const float* rows) {
