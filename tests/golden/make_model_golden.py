@@ -51,7 +51,7 @@ GRANITE4 = dict(hidden_size=40, num_attention_heads=4, num_key_value_heads=2, vo
                 logits_scaling=2.0, bos_token_id=1, eos_token_id=2)
 NEMOTRON = dict(hidden_size=40, num_attention_heads=4, num_key_value_heads=2, head_dim=16, vocab_size=144,
                 max_position_embeddings=256, intermediate_size=72, pad_token_id=0, ssm_state_size=16, mamba_num_heads=4,
-                mamba_head_dim=12, n_groups=2)
+                mamba_head_dim=16, n_groups=2)
 NEMOTRON_EXPERTS = dict(n_routed_experts=6, num_experts_per_tok=3, moe_intermediate_size=24,
                         moe_shared_expert_intermediate_size=56, routed_scaling_factor=2.5)
 
