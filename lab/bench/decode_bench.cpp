@@ -78,8 +78,10 @@ DecodeBenchResult run_decode_bench(Model& model, const DecodeBenchOptions& optio
                     kv_slot_bytes(model.kv_type(), config.head_dim);
   result.read_gb_per_s = median(bandwidth);
   for (int i = 0; i < config.layers; ++i) {
-    if (const RecurrentSpec& recurrent = config.layer(i).recurrent; recurrent.key_heads > 0)
-      result.state_bytes += RecurrentMemory(delta).state_floats() * static_cast<std::int64_t>(sizeof(float));
+    if (const LayerSpec& layer = config.layer(i); layer.recurs()) {
+      result.state_bytes +=
+          RecurrentMemory(layer.recurrent).state_floats() * static_cast<std::int64_t>(sizeof(float));
+    }
   }
   result.memory_limit_ms = static_cast<double>(result.weight_bytes + result.kv_bytes + result.state_bytes) /
                            result.read_gb_per_s * 1e-6;

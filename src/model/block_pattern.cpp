@@ -72,8 +72,8 @@ std::vector<PatternBlock> read_block_pattern(const JsonFields& fields) {
     fields.fail(key, fmt::format("{} layers: expected 1 to {}", blocks.size(), kMaxLayers));
   if (const auto stated = fields.find_int("num_hidden_layers", kMaxLayers);
       stated && *stated != std::ssize(blocks)) {
-    fields.fail(key,
-                fmt::format("has {} layers, num_hidden_layers says that there are {}", blocks.size(), *stated));
+    fields.fail(
+        key, fmt::format("has {} layers, num_hidden_layers says that there are {}", blocks.size(), *stated));
   }
   if (std::ranges::find(blocks, PatternBlock::Attention) == blocks.end())
     fields.fail(key, "expected a layer with attention");

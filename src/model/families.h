@@ -110,10 +110,10 @@ struct MambaKeys {
 /// tensors are called. Defaults are those of Hugging Face's configuration class, for keys that config.json
 /// leaves out.
 struct Family {
-  std::string_view name;              ///< config.json's `model_type`
-  std::string_view alias = {};        ///< the multimodal model's, where a text model may call itself that
-  std::string_view gguf;              ///< what GGUF calls it: Mistral's models are Llama's there
-  std::string_view gguf_hybrid = {};  ///< where it calls those with states otherwise
+  std::string_view name;               ///< config.json's `model_type`
+  std::string_view alias = {};         ///< the multimodal model's, where a text model may call itself that
+  std::string_view gguf;               ///< what GGUF calls it: Mistral's models are Llama's there
+  std::string_view gguf_hybrid = {};   ///< where it calls those with states otherwise
   std::string_view gguf_experts = {};  ///< and those with experts
   std::int64_t default_context = 0;
   int default_kv_heads =

@@ -590,8 +590,7 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
   const Range places = team.split(routed.places());
   for (std::int64_t p = places.begin; p < places.end; ++p) {
     convert_row(expert_input(routed.row_at(static_cast<int>(p))), latent > 0 ? latent : config_.hidden,
-                gate_up_form,
-                ws_.expert_inputs.row(gate_up_form, p));
+                gate_up_form, ws_.expert_inputs.row(gate_up_form, p));
   }
   timer.publish(team, ForwardProfile::Norm, ws_.expert_inputs);
   for (const ExpertRows::Group& group : routed.groups()) {
@@ -672,9 +671,8 @@ void ForwardPass::enter_latent(Team& team, int index, Timer& timer) const {
   const PackedMatrix& matrix = layers_[static_cast<std::size_t>(index)].latent_in;
   const void* x = prepare_rows(
       team, ws_, {.into = ws_.block_inputs, .form = matrix.input_form(), .width = config_.hidden},
-      layout_.rows(), [&](std::int64_t r) {
-        return static_cast<const float*>(ws_.router_inputs.row(InputForm::F32, r));
-      });
+      layout_.rows(),
+      [&](std::int64_t r) { return static_cast<const float*>(ws_.router_inputs.row(InputForm::F32, r)); });
   multiply(team,
            {.name = ProductInput::LatentIn,
             .layer = index,
@@ -690,10 +688,10 @@ void ForwardPass::enter_latent(Team& team, int index, Timer& timer) const {
 /// Adds what the experts' sums become.
 void ForwardPass::leave_latent(Team& team, int index, Timer& timer) const {
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
-  const void* x =
-      prepare_rows(team, ws_,
-                   {.into = ws_.latent_inputs, .form = layer.latent_out.input_form(), .width = layer.latent_out.k()},
-                   layout_.rows(), [&](std::int64_t r) { return ws_.latent_rows.floats(r); });
+  const void* x = prepare_rows(
+      team, ws_,
+      {.into = ws_.latent_inputs, .form = layer.latent_out.input_form(), .width = layer.latent_out.k()},
+      layout_.rows(), [&](std::int64_t r) { return ws_.latent_rows.floats(r); });
   multiply_into_residual(team,
                          {.product = {.name = ProductInput::LatentOut,
                                       .layer = index,

@@ -312,7 +312,8 @@ void pack_experts(WeightPacker& packer, const ModelConfig& config, const LayerSp
   }
   if (spec.latent > 0) {
     packer.matrix(layer.latent_in, fmt::format("{}{}.weight", prefix, names.latent_in), spec.latent, hidden);
-    packer.matrix(layer.latent_out, fmt::format("{}{}.weight", prefix, names.latent_out), hidden, spec.latent);
+    packer.matrix(layer.latent_out, fmt::format("{}{}.weight", prefix, names.latent_out), hidden,
+                  spec.latent);
     packer.reserve(layer.latent_in, spec.latent, hidden);
     packer.reserve(layer.latent_out, hidden, spec.latent);
   }

@@ -50,7 +50,7 @@ struct LayerWeights {
   std::vector<float> shared_scale;  ///< or empty
   PackedMatrix router;              ///< [experts, hidden]
   std::vector<float> router_bias;
-  std::vector<float> choice_bias;  ///< [experts] by which they are chosen and not shared, or empty
+  std::vector<float> choice_bias;      ///< [experts] by which they are chosen and not shared, or empty
   PackedMatrix latent_in, latent_out;  ///< [latent, hidden] and back, where ExpertSpec::latent
   std::vector<ExpertWeights> experts;
   std::vector<float> qkv_bias, o_bias, gate_up_bias, down_bias;  ///< by row, padded to 16; empty when none

@@ -131,7 +131,7 @@ struct Workspace {
   InputRows expert_inputs;       ///< [places, hidden or latent]
   RowBuffer expert_gate_up;      ///< [places, pairs of 16 gate and 16 up] float32
   InputRows expert_down_inputs;  ///< [places, expert width]
-  RowBuffer expert_results;      ///< [places, hidden or latent] float32, then [rows, hidden] of the shared expert
+  RowBuffer expert_results;  ///< [places, hidden or latent] float32, then [rows, hidden] of the shared expert
   ExpertRows expert_rows;
   std::int64_t woken_experts = 0;           ///< distinct ones of every layer, added up, of the pass
   std::vector<StateTraffic> state_traffic;  ///< [threads]

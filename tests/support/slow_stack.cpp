@@ -553,7 +553,8 @@ void SlowStack::expert_block(int index) {
     sigmoid_row(sums, 1, &gate);
     add_scaled_row(residual_.row(r), shared.row(r), gate * spec.residual_scale, config_.hidden);
   }
-  if (latent > 0) add(multiply(weights.latent_out, together, {}), weights.mlp_after_norm, spec.residual_scale);
+  if (latent > 0)
+    add(multiply(weights.latent_out, together, {}), weights.mlp_after_norm, spec.residual_scale);
 }
 
 void SlowStack::store(const BatchLayout& layout, const TokenBatch& batch, const float* rows) {

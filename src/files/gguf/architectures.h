@@ -36,7 +36,7 @@ struct GgufArchitecture {
   bool mamba = false;            ///< they are Mamba2's
   bool nope = false;             ///< rope.scaling.finetuned says whether layers rotate
   bool shared_expert = false;  ///< expert_shared_feed_forward_length is Granite's `shared_intermediate_size`
-  bool delta = false;            ///< recurrent layers are gated delta rules
+  bool delta = false;          ///< recurrent layers are gated delta rules
   /// Each layer is one block, as its numbers of key heads and of the feed-forward's columns say.
   bool single_blocks = false;
   bool drafts = false;             ///< layers that draft come last

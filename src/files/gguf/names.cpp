@@ -49,7 +49,7 @@ constexpr std::array<NamePair, 6> kDrafting = {{
 // Tensors that have no suffix in either.
 constexpr std::array<std::string_view, 2> kBare = {".ssm_a", ".ssm_d"};
 constexpr std::array<std::string_view, 5> kBareNames = {".linear_attn.A", ".mamba.A", ".mamba.D", ".mixer.A",
-                                                         ".mixer.D"};
+                                                        ".mixer.D"};
 
 bool ends_with_any(std::string_view name, std::span<const std::string_view> ends) {
   return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return name.ends_with(end); });

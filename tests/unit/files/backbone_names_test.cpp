@@ -50,8 +50,11 @@ TEST_F(BackboneNames, AreThoseOfOtherModels) {
   const std::vector<std::string> own = {"backbone.norm_f.weight"};
   for (const Json& other : {Json{{"model_type", "llama"}}, Json{{"model_type", 3}}, Json::object()})
     EXPECT_EQ(renamed(own, other), own);
-  expect_error([&] { renamed({"backbone.norm_f.weight", "model.norm.weight"}, config); },
-               {"model.norm.weight", "twice"});
+  expect_error(
+      [&] {
+        renamed({"backbone.norm_f.weight", "model.norm.weight"}, config);
+      },
+      {"model.norm.weight", "twice"});
 }
 
 }  // namespace
