@@ -1,5 +1,7 @@
 #include "model/mamba_reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
