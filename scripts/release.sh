@@ -100,6 +100,13 @@ make_build() {
 
 # --- The programs with the libraries that they load, all but the C library: for any Linux with glibc 2.36 ----------------
 
+# The library that no program is linked with, but loads when it fetches a model.
+loaded_library() {
+  local name
+  name=$(sed -n 's/.* kCurl = "\(.*\)";/\1/p' src/hub/curl_library.cpp)
+  ldconfig -p | sed -n "s|.*[[:space:]]$name .*x86-64.* => ||p" | grep . || die "$name is not on this machine"
+}
+
 make_archive() {
   local stage=$work/stage/$name-linux-x86_64 library owner file
   deploy/release/install.sh "$build" --prefix "$stage" --strip >/dev/null
@@ -109,7 +116,8 @@ make_archive() {
     [[ $owner == libc6:* ]] && continue
     install -m 0644 "$(realpath "$library")" "$stage/lib/augur/$(basename "$library")"
     patchelf --set-rpath "\$ORIGIN" "$stage/lib/augur/$(basename "$library")"
-  done < <(ldd "$stage"/bin/* "$stage"/lib/libaugur.so | sed -n 's|.* => \(/[^ ]*\) .*|\1|p' | sort -u)
+  done < <({ ldd "$stage"/bin/* "$stage"/lib/libaugur.so "$(loaded_library)"; echo " => $(loaded_library) "; } |
+    sed -n 's|.* => \(/[^ ]*\) .*|\1|p' | sort -u)
   patchelf --set-rpath "\$ORIGIN/../lib/augur" "$stage"/bin/*
   for file in "$stage"/lib/libaugur.so.*.*; do patchelf --set-rpath "\$ORIGIN/augur" "$file"; done
   cp -r "$source/models/stories260k" "$stage/share/augur/models/"

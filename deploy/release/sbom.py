@@ -40,10 +40,16 @@ def packages_of(files):
     return found
 
 
+def loaded():
+    """The library that no program is linked with, but loads when something is fetched."""
+    name = re.search(r'kCurl = "([^"]+)"', (ROOT / "src/hub/curl_library.cpp").read_text()).group(1)
+    return re.search(rf"^\s*{re.escape(name)} .*x86-64.* => (\S+)$", output("/sbin/ldconfig", "-p"), re.M).group(1)
+
+
 def linked(build):
-    libraries = set()
-    for binary in BINARIES:
-        for line in output("ldd", str(build / binary)).splitlines():
+    libraries = {os.path.realpath(loaded())}
+    for binary in [*(build / binary for binary in BINARIES), loaded()]:
+        for line in output("ldd", str(binary)).splitlines():
             path = re.search(r"(/\S+)", line)
             if path:
                 libraries.add(os.path.realpath(path.group(1)))

@@ -1,8 +1,6 @@
 #ifndef AUGUR_NO_HUB
 #include "hub/http_client.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "hub/curl_library.h"
 
 namespace augur {
 
@@ -96,7 +95,7 @@ struct Answer {
   bool stopped() const { return stop != nullptr && stop->load(); }
   void begin() {
     if (std::exchange(begun, true)) return;
-    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &head.status);
+    curl_library().easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &head.status);
     wanted = (*on_head)(head);
   }
 };
@@ -143,38 +142,35 @@ bool is_transient(CURLcode code) {
 
 template <class Value>
 void set(CURL* curl, CURLoption option, Value value) {
-  if (const CURLcode code = curl_easy_setopt(curl, option, value); code != CURLE_OK) {
-    throw Error("libcurl: {}", curl_easy_strerror(code));
+  const CurlLibrary& library = curl_library();
+  if (const CURLcode code = library.easy_setopt(curl, option, value); code != CURLE_OK) {
+    throw Error("libcurl: {}", library.easy_strerror(code));
   }
 }
 
-void start_curl() {
-  static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);  // once, as libcurl has it
-  if (code != CURLE_OK) throw Error("libcurl: {}", curl_easy_strerror(code));
-}
-
-using Headers = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
+using Headers = std::unique_ptr<curl_slist, decltype(CurlLibrary::slist_free_all)>;
 
 }  // namespace
 
 struct HttpClient::Connection {
   Patience patience;
   const std::atomic<bool>* stop;
-  std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl;
+  std::unique_ptr<CURL, decltype(CurlLibrary::easy_cleanup)> curl;
 };
 
 HttpClient::HttpClient(const Patience& patience, const std::atomic<bool>* stop) {
-  start_curl();
+  const CurlLibrary& library = curl_library();
   connection_ =
-      std::make_unique<Connection>(Connection{patience, stop, {curl_easy_init(), curl_easy_cleanup}});
+      std::make_unique<Connection>(Connection{patience, stop, {library.easy_init(), library.easy_cleanup}});
   if (connection_->curl == nullptr) throw std::bad_alloc();
 }
 
 HttpClient::~HttpClient() = default;
 
 HttpHead HttpClient::get(const HttpRequest& request, const OnHead& on_head, const OnBytes& on_bytes) {
+  const CurlLibrary& library = curl_library();
   CURL* curl = connection_->curl.get();
-  curl_easy_reset(curl);  // connections stay
+  library.easy_reset(curl);  // connections stay
   Answer answer{.curl = curl,
                 .on_head = &on_head,
                 .on_bytes = &on_bytes,
@@ -201,9 +197,9 @@ HttpHead HttpClient::get(const HttpRequest& request, const OnHead& on_head, cons
   set(curl, CURLOPT_NOPROGRESS, 0L);
   set(curl, CURLOPT_XFERINFOFUNCTION, look_up);
   set(curl, CURLOPT_XFERINFODATA, &answer);
-  Headers headers(nullptr, curl_slist_free_all);
+  Headers headers(nullptr, library.slist_free_all);
   const auto add = [&](const std::string& line) {
-    curl_slist* more = curl_slist_append(headers.get(), line.c_str());
+    curl_slist* more = library.slist_append(headers.get(), line.c_str());
     if (more == nullptr) throw std::bad_alloc();
     static_cast<void>(headers.release());
     headers.reset(more);
@@ -213,13 +209,13 @@ HttpHead HttpClient::get(const HttpRequest& request, const OnHead& on_head, cons
   if (request.from > 0) add(fmt::format("Range: bytes={}-", request.from));
   set(curl, CURLOPT_HTTPHEADER, headers.get());
 
-  const CURLcode code = curl_easy_perform(curl);
+  const CURLcode code = library.easy_perform(curl);
   if (answer.thrown) std::rethrow_exception(answer.thrown);
   if (answer.stopped()) throw HubStopped("interrupted");
   if (answer.stalled) throw HubUnreachable("{}: no byte came for {} s", request.url, answer.stall_seconds);
   if (code == CURLE_WRITE_ERROR && !answer.wanted) return answer.head;
   if (code != CURLE_OK) {
-    const std::string_view what = reason.front() != '\0' ? reason.data() : curl_easy_strerror(code);
+    const std::string_view what = reason.front() != '\0' ? reason.data() : library.easy_strerror(code);
     if (is_transient(code)) throw HubUnreachable("{}: {}", request.url, what);
     throw Error("{}: {}", request.url, what);
   }

@@ -104,6 +104,26 @@ TEST_F(Hub, WhatGoesWrongIsOneSentence) {
   EXPECT_EQ(hub_.downloads(), 0u);
 }
 
+/// Nothing but a fetch needs libcurl, and what is in the cache does without.
+TEST_F(Hub, ItsLibraryIsLoadedByAFetchOnly) {
+  const fs::path libraries = temporary_file("libraries");
+  fs::create_directories(libraries);
+  std::ofstream(libraries / "libcurl.so.4") << "no library";
+  const std::vector<std::string> broken = {"LD_LIBRARY_PATH=" + libraries.string()};
+  const std::string text = run({"generate", "-m", file_.string(), "-p", "Once", "-n", "5"}).out;
+  EXPECT_EQ(run({"generate", "-m", file_.string(), "-p", "Once", "-n", "5"}, broken).out, text);
+  const Outcome none = run({"generate", "-hf", "owner/name", "-p", "Once", "-n", "5"}, broken);
+  EXPECT_EQ(none.code, 1);
+  EXPECT_THAT(none.err, HasSubstr("owner/name: is not in the cache"));
+  EXPECT_THAT(none.err,
+              HasSubstr("fetching a model takes libcurl (Debian's libcurl4), which cannot be loaded: "));
+  EXPECT_THAT(none.err, HasSubstr((libraries / "libcurl.so.4").string()));
+  EXPECT_EQ(run({"generate", "-hf", "owner/name", "-p", "Once", "-n", "5"}).out, text);
+  const Outcome cached = run({"generate", "-hf", "owner/name", "-p", "Once", "-n", "5"}, broken);
+  EXPECT_EQ(cached.out, text);
+  EXPECT_THAT(cached.err, HasSubstr("warning: fetching a model takes libcurl"));
+}
+
 TEST_F(Hub, WrongFlagsAreSaidBeforeAnythingIsFetched) {
   for (const std::vector<std::string>& flags : {std::vector<std::string>{"-hf", "owner"},
                                                 {"-hf", "../../x"},
