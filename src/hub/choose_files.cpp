@@ -35,14 +35,14 @@ bool is_word(char c) {
   return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z');
 }
 
-/// Whether a path has the word `quant`, with "." or "-" behind it: "Q4_0" is in "m-q4_0.gguf", not in
-/// "m-IQ4_0.gguf".
-bool has_quant(std::string_view path, std::string_view quant) {
+/// Whether a path has the word `quant`, with one of `ends` behind it: "Q4_0" is in "m-q4_0.gguf" with ".-",
+/// and in "Q4_0/m.gguf" with "/", not in "m-IQ4_0.gguf".
+bool has_quant(std::string_view path, std::string_view quant, std::string_view ends) {
   for (std::size_t i = 0; i + quant.size() < path.size(); ++i) {
     const char behind = path[i + quant.size()];
     const bool same = std::equal(quant.begin(), quant.end(), path.begin() + static_cast<std::ptrdiff_t>(i),
                                  [](char a, char b) { return lower(a) == lower(b); });
-    if (same && (behind == '.' || behind == '-') && (i == 0 || !is_word(path[i - 1]))) return true;
+    if (same && ends.find(behind) != std::string_view::npos && (i == 0 || !is_word(path[i - 1]))) return true;
   }
   return false;
 }
@@ -58,8 +58,13 @@ std::string list_of(const std::vector<std::string>& paths) {
 /// Where there is none that was asked for, what there is.
 std::optional<std::string> find_quant(const std::vector<std::string>& models, const HubModel& model) {
   const auto find = [&](std::string_view quant) {
-    return std::find_if(models.begin(), models.end(),
-                        [&](const std::string& path) { return has_quant(path, quant); });
+    auto found = models.end();
+    for (const char* ends : {".-", "/"}) {  // files' names say it, or the folders' that they lie in
+      if (found != models.end()) break;
+      found = std::find_if(models.begin(), models.end(),
+                           [&](const std::string& path) { return has_quant(path, quant, ends); });
+    }
+    return found;
   };
   if (!model.quant.empty() && model.quant != "latest") {  // Ollama's word for any
     const auto found = find(model.quant);

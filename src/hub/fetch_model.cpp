@@ -78,7 +78,7 @@ class Fetch {
     } catch (const Error& error) {  // a cache that may only be read
       if (hooks_.warning) hooks_.warning(error.what());
     }
-    return cache_.snapshot(list.commit) / choice.model;
+    return place_of(list.commit, choice);
   }
 
  private:
@@ -88,10 +88,15 @@ class Fetch {
     if (paths.empty())
       throw Error("{}: is not in the cache {}: {}", model_.name(), cache_.folder().string(), why);
     try {
-      return cache_.snapshot(*commit) / choose_files(paths, model_).model;
+      return place_of(*commit, choose_files(paths, model_));
     } catch (const Error& error) {
       throw Error("in the cache {}: {} ({})", cache_.folder().string(), error.what(), why);
     }
+  }
+
+  fs::path place_of(const std::string& commit, const HubChoice& choice) const {
+    const fs::path folder = cache_.snapshot(commit);
+    return choice.model.empty() ? folder : folder / choice.model;
   }
 
   /// What is wrong with an answer that is not what was asked for.

@@ -42,6 +42,15 @@ TEST(ChooseFiles, WithoutAQuantTheUsualOnes) {
   EXPECT_EQ(choose({"m-BF16.gguf", "m-Q8_0.gguf"}, "o/n").model, "m-Q8_0.gguf");
   EXPECT_EQ(choose({"mmproj-m.gguf", "z.gguf", "y.gguf"}, "o/n").model, "y.gguf");
   EXPECT_EQ(choose({"Q4_K_M/m-Q4_K_M.gguf", "a.gguf"}, "o/n").model, "Q4_K_M/m-Q4_K_M.gguf");
+  // Files whose folder alone tells them apart.
+  const std::vector<std::string> folders = {"Q4_K_M/m-00001-of-00002.gguf", "Q4_K_M/m-00002-of-00002.gguf",
+                                            "Q8_0/m.gguf", "UD-Q2_K_XL/m.gguf", "other/Q8_0.txt"};
+  EXPECT_THAT(choose(folders, "o/n").files,
+              ElementsAre("Q4_K_M/m-00001-of-00002.gguf", "Q4_K_M/m-00002-of-00002.gguf"));
+  EXPECT_EQ(choose(folders, "o/n:q8_0").model, "Q8_0/m.gguf");
+  EXPECT_EQ(choose(folders, "o/n:Q2_K_XL").model, "UD-Q2_K_XL/m.gguf");
+  EXPECT_THAT(error_of([&] { choose(folders, "o/n:Q2_K"); }), HasSubstr("no GGUF file of Q2_K"));
+  EXPECT_EQ(choose({"Q8_0/m-F16.gguf", "m-Q8_0.gguf"}, "o/n:Q8_0").model, "m-Q8_0.gguf");
 }
 
 TEST(ChooseFiles, PartsComeTogether) {

@@ -140,7 +140,7 @@ TEST_F(FetchModel, AFolderComesInWhole) {
   folder.add("original/weights.pth", "others");
   folder.add("empty/config.json", "", false);
   settings_.endpoint = folder.url();
-  EXPECT_EQ(fetch(), snapshot() / "");
+  EXPECT_EQ(fetch(), snapshot());
   EXPECT_EQ(read_file(snapshot() / "model.safetensors"), "weights");
   EXPECT_EQ(read_file(snapshot() / "config.json"), "{}");
   EXPECT_FALSE(fs::exists(snapshot() / "original"));
