@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/hub_flags.h"
 #include "cli/progress.h"
 #include "cli/tell.h"
 
@@ -32,7 +33,8 @@ void add_convert(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "convert", "Write a model as a Hugging Face folder: config, bf16 weights, tokenizer, chat template");
-  command->add_option("IN", options->in, "GGUF file or Hugging Face folder")->required();
+  add_hub_flags(*command,
+                command->add_option("IN", options->in, "GGUF file or Hugging Face folder")->required());
   command->add_option("OUT", options->out, "Folder to write: new or empty")->required();
   command->callback(
       [options, &action] { action = [options] { return convert(options->in, options->out); }; });

@@ -1,6 +1,7 @@
 #include "cli/hub_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <span>
@@ -21,7 +22,8 @@ constexpr const char* kFile = "--hf-file";
 constexpr const char* kToken = "--hf-token";
 constexpr const char* kOffline = "--offline";
 constexpr const char* kDraft = "--spec-draft-hf";
-constexpr std::array kModelPaths = {"--model", "MODEL"};
+constexpr const char* kPlaced = "IN";
+constexpr std::array kModelPaths = {"--model", "MODEL", kPlaced};
 constexpr std::array kDraftPaths = {"--spec-draft-model", "--draft-model"};
 
 /// A usage error is said before anything is fetched.
@@ -35,12 +37,12 @@ std::string check_name(const std::string& text) {
 }
 
 CLI::Option* add_name(CLI::App& command, const char* flags, const char* description, CLI::Option* path) {
-  return command
-      .add_option_function<std::string>(
-          flags, [path](const std::string&) { path->required(false); }, description)
-      ->type_name("OWNER/NAME[:QUANT]")
-      ->check(CLI::Validator(check_name, ""))
-      ->excludes(path);
+  CLI::Option* name = command
+                          .add_option_function<std::string>(
+                              flags, [path](const std::string&) { path->required(false); }, description)
+                          ->type_name("OWNER/NAME[:QUANT]")
+                          ->check(CLI::Validator(check_name, ""));
+  return path->get_name() == kPlaced ? name : name->excludes(path);
 }
 
 /// What the command line, or what stands for it, says; empty: nothing.
@@ -68,6 +70,7 @@ void set_path(CLI::App& command, std::span<const char* const> flags, const std::
   for (const char* flag : flags) {
     CLI::Option* option = command.get_option_no_throw(flag);
     if (option == nullptr) continue;
+    option->clear();
     option->add_result(path);
     option->run_callback();
     return;
@@ -88,6 +91,28 @@ void add_hub_flags(CLI::App& command, CLI::Option* model) {
                   "stays in histories")
       ->type_name("TOKEN");
   command.add_flag(kOffline)->description("Ask no hub: what the cache has is used");
+}
+
+void place_hub_model(const CLI::App& app, std::vector<std::string>& words) {
+  const std::vector<const CLI::App*> commands = app.get_subcommands(nullptr);
+  const auto placed = [&](const std::string& word) {
+    return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* one) {
+      return one->check_name(word) && one->get_option_no_throw(kPlaced) != nullptr;
+    });
+  };
+  // No option comes before the command.
+  if (words.empty() || !placed(words.back())) return;
+  const auto command = words.end() - 1;
+  const std::string with_value = std::string(kModel) + '=';
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::string name;
+    if (words[i] == kModel && i > 0) name = words[i - 1];
+    if (words[i].starts_with(with_value)) name = words[i].substr(with_value.size());
+    if (!name.empty()) {
+      words.insert(command, name);
+      return;
+    }
+  }
 }
 
 void add_draft_hub_flag(CLI::App& command, CLI::Option* draft) {

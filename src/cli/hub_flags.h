@@ -1,5 +1,7 @@
 #pragma once
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -12,9 +14,11 @@ namespace augur::cli {
 // fetches them when the command line has been accepted, and gives their paths to the options that take paths.
 
 /// --hf-repo, --hf-file, --hf-token, --offline: in place of `model`, an option of the command's that takes a
-/// path
-/// (--model, or MODEL).
+/// path (--model, MODEL, or IN).
 void add_hub_flags(CLI::App& command, CLI::Option* model);
+/// Where other arguments follow IN, the name of the model takes its place among the words of a command line
+/// (last first, as CLI11 takes them), until its path is known.
+void place_hub_model(const CLI::App& app, std::vector<std::string>& words);
 /// --spec-draft-hf: in place of `draft` (--spec-draft-model, or --draft-model). After add_hub_flags.
 void add_draft_hub_flag(CLI::App& command, CLI::Option* draft);
 

@@ -64,7 +64,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, std::span<con
   return kUsageError;
 }
 
-/// Overwrites the keys among the arguments, which everybody on the machine may read (ps).
+/// Overwrites the keys among the arguments.
 void hide_secrets(int argc, char** argv) {
   const auto hide = [](char* text) { std::memset(text, '*', std::strlen(text)); };
   for (int i = 1; i < argc; ++i) {
@@ -88,18 +88,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kShortFla
     {"-hfrd", "--spec-draft-hf"},
 }};
 
-/// The arguments after the program's name, last first, as CLI11 takes them.
-std::vector<std::string> arguments(int argc, char** argv) {
-  std::vector<std::string> result;
-  for (int i = argc - 1; i > 0; --i) {
-    const std::string_view word = argv[i];
-    const auto known = std::find_if(kShortFlags.begin(), kShortFlags.end(),
-                                    [&](const auto& flag) { return flag.first == word; });
-    result.emplace_back(known == kShortFlags.end() ? word : known->second);
-  }
-  return result;
-}
-
 /// The innermost command that was named.
 CLI::App& chosen(CLI::App& app) {
   CLI::App* command = &app;
@@ -109,6 +97,7 @@ CLI::App& chosen(CLI::App& app) {
 
 int run(CLI::App& app, const Action& action, std::vector<std::string> words) {
   try {
+    place_hub_model(app, words);
     app.parse(std::vector<std::string>(words));
   } catch (const CLI::Success& request) {  // --help, --version
     return app.exit(request);
@@ -122,6 +111,18 @@ int run(CLI::App& app, const Action& action, std::vector<std::string> words) {
 
 }  // namespace
 
+std::vector<std::string> take_arguments(int argc, char** argv) {
+  std::vector<std::string> result;
+  for (int i = argc - 1; i > 0; --i) {
+    const std::string_view word = argv[i];
+    const auto known = std::find_if(kShortFlags.begin(), kShortFlags.end(),
+                                    [&](const auto& flag) { return flag.first == word; });
+    result.emplace_back(known == kShortFlags.end() ? word : known->second);
+  }
+  hide_secrets(argc, argv);
+  return result;
+}
+
 int run_program(CLI::App& app, const Action& action, int argc, char** argv) {
   // A reader that went away, or a file larger than the user's limit, shows up as a failed write, which is
   // reported like a full disk.
@@ -129,9 +130,7 @@ int run_program(CLI::App& app, const Action& action, int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   report_bus_errors();
   try {
-    std::vector<std::string> words = arguments(argc, argv);
-    hide_secrets(argc, argv);
-    return run(app, action, std::move(words));
+    return run(app, action, take_arguments(argc, argv));
   } catch (const Error& error) {
     tell("augur: {}\n", error.what());
   } catch (const std::bad_alloc&) {

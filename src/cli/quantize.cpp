@@ -11,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/engine_flags.h"
+#include "cli/hub_flags.h"
 #include "cli/progress.h"
 #include "cli/tell.h"
 #include "cli/text_file.h"
@@ -92,7 +93,8 @@ void add_quantize(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "quantize", "Write a model or a draft head as a GGUF file of 2-bit to 8-bit or float weights");
-  command->add_option("IN", options->in, "Hugging Face folder or GGUF file")->required();
+  add_hub_flags(*command,
+                command->add_option("IN", options->in, "Hugging Face folder or GGUF file")->required());
   command->add_option("OUT", options->out, "GGUF file to write")->required();
   add_choice<DType>(*command, "TYPE", options->type,
                     {{"q8_0", DType::Q8_0},

@@ -68,6 +68,22 @@ TEST_F(Hub, AModelByItsNameIsTheModelByItsPath) {
             run({"tokenize", "-m", file_.string(), "-p", "Once"}).out);
   const nlohmann::json found = nlohmann::json::parse(run({"inspect", "-hf", "owner/name", "--json"}).out);
   EXPECT_EQ(found["path"], (snapshot() / "m-Q8_0.gguf").string());
+  // Where other arguments follow the model's, wherever the flag stands.
+  const std::string made = temporary_file("made.gguf").string();
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"quantize", "-hf", "owner/name:q8_0", made, "q4_0"},
+        {"quantize", made, "q4_0", "-hf", "owner/name"},
+        {"quantize", made, "--hf-repo=owner/name", "q4_0", "--offline"}}) {
+    const Outcome outcome = run(command);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("written: " + made));
+    EXPECT_GT(fs::file_size(made), 100'000u);
+    fs::remove(made);
+  }
+  const std::string folder = temporary_file("folder").string();
+  EXPECT_EQ(run({"convert", "-hf", "owner/name", folder}).code, 0);
+  EXPECT_EQ(run({"tokenize", "-m", folder, "-p", "Once"}).out,
+            run({"tokenize", "-m", file_.string(), "-p", "Once"}).out);
   const Outcome decode = run({"bench", "decode", "-hf", "owner/name", "--rows", "1", "--repetitions", "1"});
   EXPECT_EQ(decode.code, 0) << decode.err;
 }
@@ -136,6 +152,13 @@ TEST_F(Hub, WrongFlagsAreSaidBeforeAnythingIsFetched) {
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     EXPECT_EQ(run(arguments).code, 2) << testing::PrintToString(flags);
   }
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"convert", "-hf", "owner/name"},
+                                                  {"convert", "-hf", "owner", "out"},
+                                                  {"convert", "-hf"},
+                                                  {"convert", "in", "out", "-hf", "owner/name"},
+                                                  {"quantize", "-hf", "owner/name", "out", "q9_9"},
+                                                  {"quantize", "-hf", "owner/name", "out"}})
+    EXPECT_EQ(run(command).code, 2) << testing::PrintToString(command);
   EXPECT_TRUE(hub_.requests().empty());
 }
 
