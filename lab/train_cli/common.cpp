@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "cli/hub_flags.h"
 #include "cli/interrupt.h"
 #include "cli/validators.h"
 #include "lab/corpus/contamination.h"
@@ -25,7 +26,8 @@ void log_line(const std::string& line) {
 
 void TrainFlags::add_to(CLI::App& app, const std::string& model_help) {
   app.option_defaults()->always_capture_default();
-  app.add_option("-m,--model", model, model_help)->required();
+  cli::add_hub_flags(app, app.add_option("-m,--model", model, model_help)->required());
+  hub_model = app.get_option("--hf-repo");
   app.add_option("--data", data, "JSON lines to learn from (.jsonl or .jsonl.xz); repeatable")->required();
   app.add_option("--exclude-prompts", exclude,
                  "Leave out what repeats these prompts (JSON lines) or comes near it; repeatable");
@@ -192,7 +194,9 @@ int train_learner(const std::function<std::unique_ptr<Learner>()>& make, const T
   if (input.made_for) learners[0]->made_for(*input.made_for);
   Learner& learner = *learners[0];
   if (!flags.init_from.empty()) learner.load(flags.init_from);
-  const CardFacts facts{.target = std::filesystem::path(flags.model).filename().string(),
+  const bool of_hub = flags.hub_model->count() > 0;
+  const CardFacts facts{.target = of_hub ? flags.hub_model->results().back()
+                                         : std::filesystem::path(flags.model).filename().string(),
                         .data = input.files,
                         .command = command};
   TrainingRun run(learner, *input.data, flags.training, flags.out, facts, log_line);

@@ -19,6 +19,7 @@ namespace augur {
 /// Flags that every gradient-trained part takes. Defaults that a part wants otherwise are set before add_to.
 struct TrainFlags {
   std::string model;
+  const CLI::Option* hub_model = nullptr;  ///< that names it in the place of a path
   std::vector<std::string> data;
   std::vector<std::string> exclude;  ///< files of prompts that no sequence of the data may repeat
   std::string out;

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/fnv1a.h"
 #include "base/philox.h"
+#include "cli/hub_flags.h"
 #include "cli/interrupt.h"
 #include "cli/validators.h"
 #include "common.h"
@@ -166,7 +167,9 @@ Part add_generate(Program& program) {
       "The target's own answers to prompts, as data for the other parts; continues what it finds");
   auto flags = std::make_shared<Flags>();
   sub->option_defaults()->always_capture_default();
-  sub->add_option("-m,--model", flags->model, "Target model: Hugging Face folder or GGUF file")->required();
+  cli::add_hub_flags(
+      *sub, sub->add_option("-m,--model", flags->model, "Target model: Hugging Face folder or GGUF file")
+                ->required());
   sub->add_option("--prompts", flags->prompts,
                   "JSON lines with messages, turns or text (.jsonl or .jsonl.xz); repeatable")
       ->required();

@@ -4,7 +4,11 @@
 #include <map>
 #include <new>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "cli/hub_flags.h"
+#include "cli/program.h"
 #include "cli/version.h"
 #include "parts.h"
 
@@ -30,6 +34,7 @@ int main(int argc, char** argv) {
   app.footer(
       "Without libtorch: augur train frspec, augur train dynaspec (draft vocabularies; each has --help)");
   app.get_formatter()->column_width(34);
+  std::vector<std::string> words = augur::cli::take_arguments(argc, argv);
   augur::Program program{app, typed(argc, argv)};
   const std::map<std::string, augur::Part> parts = {
       {"generate", augur::add_generate(program)},     {"eagle3", augur::add_eagle3(program)},
@@ -40,7 +45,7 @@ int main(int argc, char** argv) {
       {"tokenizer", augur::add_tokenizer(program)},   {"c2t", augur::add_c2t(program)},
       {"acceptance", augur::add_acceptance(program)}, {"hetero", augur::add_hetero(program)}};
   try {
-    app.parse(argc, argv);
+    app.parse(std::move(words));
   } catch (const CLI::Success& request) {  // --help, --version
     return app.exit(request);
   } catch (const CLI::ParseError& error) {
@@ -50,6 +55,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
+    if (const auto ended = augur::cli::fetch_models(*app.get_subcommands().front())) return *ended;
     return parts.at(app.get_subcommands().front()->get_name())();
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "augur train: out of memory\n");
