@@ -31,11 +31,14 @@ def without_vocabulary(cls):
 OUT.mkdir(exist_ok=True)
 for name in sys.argv[2:] or sorted(path.stem for path in OUT.glob("*.gguf")):
     folder = HERE / "models" / name
-    architecture = json.loads((folder / "config.json").read_text())["architectures"][0]
+    config = json.loads((folder / "config.json").read_text())
+    architecture = config["architectures"][0]
     drafts = b'"mtp.fc.weight"' in (folder / "model.safetensors").read_bytes()
     target = OUT / f"{name}.gguf"
     with torch.inference_mode():
         converter = without_vocabulary(conversion.get_model_class(architecture))
         converter.no_mtp = not drafts
-        converter(folder, gguf.LlamaFileType.MOSTLY_BF16, target).write()
+        # The converter reads the older pattern of Nemotron-H's layers, which transformers' class replaces.
+        older = {"hparams": config} if "hybrid_override_pattern" in config else {}
+        converter(folder, gguf.LlamaFileType.MOSTLY_BF16, target, **older).write()
     print(name, target.stat().st_size, "bytes")

@@ -523,7 +523,9 @@ nlohmann::json gguf_config(const GgufFile& file) {
     throw Error("{}: {}: expected the head size {}, found {}", file.name(),
                 keys.full("attention.value_length"), head_dim, *value);
   }
-  const std::int64_t rotated = keys.find_size("rope.dimension_count").value_or(head_dim);
+  // Layers of one block do not rotate, whatever a file says.
+  const std::int64_t rotated =
+      known->single_blocks ? head_dim : keys.find_size("rope.dimension_count").value_or(head_dim);
   if (rotated > head_dim || rotated % 2 != 0) {
     throw Error("{}: {}: expected an even number up to the head size {}, found {}", file.name(),
                 keys.full("rope.dimension_count"), head_dim, rotated);
