@@ -145,7 +145,10 @@ void lay_out_folder(const Checkpoint& checkpoint, DType type, GgufLayout& layout
   const auto gguf_name = [&](std::string_view name) {
     return gguf_tensor_name(architecture, name, config.layers);
   };
+  const Family& family = *find_family(config.family);
   for (const auto& entry : checkpoint.weights().tensors()) {
+    if (family.single_blocks && entry.first.starts_with(family.names.drafting))
+      continue;  // nobody reads these
     const auto [of_all, expert] = without_expert(entry.first);
     if (expert) {
       const std::string name = gguf_name(of_all);
