@@ -1,4 +1,5 @@
 // What pages are made of. Text goes in as text nodes only.
+const byId = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 
 function fill(node, attributes, children) {
@@ -18,7 +19,7 @@ const sv = (tag, attributes, ...children) => fill(document.createElementNS(SVG, 
 const fixed = (value, digits) => Number.isFinite(value) ? value.toFixed(digits) : "–";
 
 // What lies under the pointer.
-const tip = document.getElementById("tip");
+const tip = byId("tip");
 function hint(text) {
   const show = (event) => {
     tip.textContent = typeof text === "function" ? text() : text;

@@ -1,15 +1,20 @@
 // The draft tree of a round, in a dialog.
-const opened = { answer: null, at: 0 };
+import { proposerIndex, proposers } from "./proposers.js";
 
-function showRound(answer, at) {
-  for (const r of opened.answer?.rounds || []) r.spans.forEach((s) => s.classList.remove("inround"));
-  opened.answer = answer;
-  opened.at = Math.max(0, Math.min(at, answer.rounds.length - 1));
-  const { round, spans } = answer.rounds[opened.at];
+const opened = { view: null, at: 0 };
+const unmark = () => opened.view?.text.querySelectorAll(".inround").forEach((s) => s.classList.remove("inround"));
+
+export function showRound(view, at) {
+  unmark();
+  view.draw();
+  const { rounds } = view.answer;
+  opened.view = view;
+  opened.at = Math.max(0, Math.min(at, rounds.length - 1));
+  const { round } = rounds[opened.at], spans = view.spansOf(opened.at);
   spans.forEach((s) => s.classList.add("inround"));
-  byId("rounds-title").textContent = `Round ${opened.at + 1} of ${answer.rounds.length}`;
+  byId("rounds-title").textContent = `Round ${opened.at + 1} of ${rounds.length}`;
   byId("previous-round").disabled = opened.at === 0;
-  byId("next-round").disabled = opened.at === answer.rounds.length - 1;
+  byId("next-round").disabled = opened.at === rounds.length - 1;
   byId("round-tokens").replaceChildren(...spans.map((s) => el("span", { class: "token start", title: s.title, style: s.style.cssText }, s.textContent)));
   const fact = (name, value) => el("span", {}, el("span", { class: "soft" }, `${name} `), el("b", {}, value));
   byId("round-facts").replaceChildren(
@@ -23,13 +28,13 @@ function showRound(answer, at) {
   tree.scrollTo(0, picture.rootAt - tree.clientHeight / 2);
 }
 
-function prepareRounds() {
-  const dialog = byId("rounds"), move = (by) => showRound(opened.answer, opened.at + by);
+export function prepareRounds() {
+  const dialog = byId("rounds"), move = (by) => showRound(opened.view, opened.at + by);
   byId("previous-round").addEventListener("click", () => move(-1));
   byId("next-round").addEventListener("click", () => move(1));
   byId("close-rounds").addEventListener("click", () => dialog.close());
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-  dialog.addEventListener("close", () => opened.answer.rounds.forEach((r) => r.spans.forEach((s) => s.classList.remove("inround"))));
+  dialog.addEventListener("close", unmark);
   dialog.addEventListener("keydown", (event) => {
     if (event.target === byId("round-tree")) return;  // arrows scroll it
     if (event.key === "ArrowLeft") move(-1);

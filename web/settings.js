@@ -1,4 +1,6 @@
 // What the user has set; kept by the browser for the next visit.
+import { request } from "./api.js";
+
 const kept = ["system", "temperature", "top-p", "seed", "max-tokens", "drafter", "policy"];
 
 function showSettings() {
@@ -20,7 +22,7 @@ async function offerDrafters() {
   if (select.selectedIndex < 0) select.value = "";
 }
 
-function loadSettings() {
+export function loadSettings() {
   const saved = savedSettings();
   for (const id of kept) if (saved[id] !== undefined) byId(id).value = saved[id];
   const changed = () => {
@@ -34,7 +36,7 @@ function loadSettings() {
 
 const anySeed = () => crypto.getRandomValues(new Uint32Array(1))[0];
 
-function speculative(on) {
+export function speculative(on) {
   if (!on) return { type: "none" };
   const plan = {};
   if (byId("drafter").value) plan.type = byId("drafter").value;
@@ -43,7 +45,7 @@ function speculative(on) {
 }
 
 // The body of a request for the answer to `messages`.
-function requestBody(messages, speculate, seed = byId("seed").value === "" ? anySeed() : Number(byId("seed").value)) {
+export function requestBody(messages, speculate, seed = byId("seed").value === "" ? anySeed() : Number(byId("seed").value)) {
   const system = byId("system").value.trim(), most = Number(byId("max-tokens").value);
   return {
     messages: system ? [{ role: "system", content: system }, ...messages] : messages,
@@ -52,7 +54,7 @@ function requestBody(messages, speculate, seed = byId("seed").value === "" ? any
   };
 }
 
-function toggleSettings(open) {
+export function toggleSettings(open) {
   document.body.classList.toggle("with-settings", open);
   byId("open-settings").setAttribute("aria-expanded", String(document.body.classList.contains("with-settings")));
 }

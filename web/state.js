@@ -1,4 +1,6 @@
 // The server's state, in the bar at the top: asked for every other second while the page is seen.
+import { request } from "./api.js";
+
 const seconds = 2;
 
 function showState(load) {
@@ -13,7 +15,7 @@ function showState(load) {
   byId("state").replaceChildren(...rows.map(([name, value, title]) => el("div", { title }, el("dt", {}, name), el("dd", {}, value))));
 }
 
-async function watchState() {
+export async function watchState() {
   const models = await (await request("/v1/models")).json().catch(() => null);
   byId("model").textContent = models?.data?.[0].id || "loading…";
   document.title = `Augur: ${byId("model").textContent}`;

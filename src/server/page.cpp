@@ -44,9 +44,59 @@ constexpr std::array kFiles = {
 #include "page_tree.inc"
     },
     PageFile{
+        "/answer.js",
+        kScript,
+#include "page_module_answer.inc"
+    },
+    PageFile{
+        "/answer_view.js",
+        kScript,
+#include "page_module_answer_view.inc"
+    },
+    PageFile{
+        "/api.js",
+        kScript,
+#include "page_module_api.inc"
+    },
+    PageFile{
+        "/frames.js",
+        kScript,
+#include "page_module_frames.inc"
+    },
+    PageFile{
+        "/key.js",
+        kScript,
+#include "page_module_key.inc"
+    },
+    PageFile{
         "/page.js",
         kScript,
-#include "page_script.inc"
+#include "page_module_page.inc"
+    },
+    PageFile{
+        "/proposers.js",
+        kScript,
+#include "page_module_proposers.inc"
+    },
+    PageFile{
+        "/race.js",
+        kScript,
+#include "page_module_race.inc"
+    },
+    PageFile{
+        "/rounds.js",
+        kScript,
+#include "page_module_rounds.inc"
+    },
+    PageFile{
+        "/settings.js",
+        kScript,
+#include "page_module_settings.inc"
+    },
+    PageFile{
+        "/state.js",
+        kScript,
+#include "page_module_state.inc"
     },
     PageFile{
         "/icon.svg",

@@ -1,68 +1,12 @@
 """The chat page in headless Chromium: a chat, a stop, a tree opened, a race that ends in "identical", at phone and
 desktop width, light and dark. --screenshots names a folder for what it looks like."""
 import pytest
-from selenium import webdriver
-from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
-from augur_server import PATIENCE, Server
+from augur_server import Server
+from chromium_page import Page
 
 WIDTHS = {"phone": (390, 844), "desktop": (1280, 860)}
-
-
-class Page:
-    def __init__(self, url, name, theme, folder, chromium, chromedriver):
-        self.name = f"{name}-{theme}"
-        self.folder = folder
-        size = WIDTHS[name]
-        options = webdriver.ChromeOptions()
-        options.binary_location = chromium
-        for flag in ("--headless=new", "--no-sandbox", "--hide-scrollbars", "--disable-gpu"):
-            options.add_argument(flag)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(chromedriver))
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-            "width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False})
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
-            "features": [{"name": "prefers-color-scheme", "value": theme}]})
-        self.driver.get(url)
-        self.until(lambda: self.all("#state dd"))
-
-    def all(self, selector):
-        return self.driver.find_elements(By.CSS_SELECTOR, selector)
-
-    def one(self, selector):
-        return self.driver.find_element(By.CSS_SELECTOR, selector)
-
-    def until(self, condition):
-        return WebDriverWait(self.driver, PATIENCE, poll_frequency=0.1).until(lambda _: condition())
-
-    def shot(self, what):
-        if self.folder:
-            self.driver.save_screenshot(str(self.folder / f"{self.name}-{what}.png"))
-
-    def set(self, field, value):
-        self.driver.execute_script(
-            "const n = document.getElementById(arguments[0]); n.value = arguments[1]; n.dispatchEvent(new Event('input'));",
-            field, str(value))
-
-    def idle(self):
-        return not self.one("#stop").is_displayed()
-
-    def ask(self, text, button=None):
-        box = self.one("#prompt")
-        box.send_keys(text)
-        box.send_keys(Keys.ENTER) if button is None else self.one(button).click()
-        self.until(lambda: not self.idle() or self.all(".warn"))
-
-    def check(self, condition, what):
-        if not condition:
-            self.shot("failed")
-            raise AssertionError(f"{self.name}: {what}")
-
-    def wider(self):
-        return self.driver.execute_script("return document.documentElement.scrollWidth > innerWidth")
 
 
 def chat(page):
@@ -121,8 +65,7 @@ def stop(page):
         };""")
     page.ask("Tell me a very long story of a river.")
     page.until(lambda: len(page.all(".turn:last-child .token")) > 5)
-    # Not the driver's click, which waits until a page draws nothing.
-    page.driver.execute_script("document.getElementById('stop').click()")
+    page.press("#stop")
     page.until(page.idle)
     page.check("stopped" in page.all(".figures")[-1].text, "the answer was not stopped")
 
@@ -161,13 +104,11 @@ def test_page(request, need, server, width, theme):
     folder = request.config.getoption("--screenshots")
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
-    page = Page(server.url, width, theme, folder, need("chromium", "chromium"), need("chromedriver", "chromium-driver"))
-    try:
+    with Page(server.url, need, WIDTHS[width], theme, f"{width}-{theme}", folder) as page:
+        page.until(lambda: page.all("#state dd"))
         page.shot("welcome")
         for part in (chat, tree, settings, stop, race):
             part(page)
             page.check(not page.wider(), f"{part.__name__}: the page is wider than the window")
             log = page.driver.get_log("browser")
             page.check(not log, f"{part.__name__}: the console says {log}")
-    finally:
-        page.driver.quit()

@@ -1,28 +1,25 @@
-"use strict";
 // Requests to the server, and the stream of an answer.
-const byId = (id) => document.getElementById(id);
+import { askForKey } from "./key.js";
 
 const access = { key: sessionStorage.getItem("augur-key") || "" };
 
-function askForKey() {
-  const dialog = byId("key-dialog");
-  if (!dialog.open) dialog.showModal();
-  return new Promise((resolve) => dialog.addEventListener("close", () => {
-    access.key = byId("key").value;
-    sessionStorage.setItem("augur-key", access.key);
-    resolve();
-  }, { once: true }));
-}
-
-async function request(path, options = {}) {
+export async function request(path, options = {}) {
   for (;;) {
     const headers = { ...options.headers };
     if (access.key) headers.Authorization = `Bearer ${access.key}`;
     const response = await fetch(path, { ...options, headers });
     if (response.status !== 401) return response;
-    await askForKey();
+    access.key = await askForKey();
+    sessionStorage.setItem("augur-key", access.key);
   }
 }
+
+// The browser's other work comes first: a click is heard and a frame is drawn while events arrive without a pause.
+const breath = new MessageChannel();
+const takeBreath = () => new Promise((resolve) => {
+  breath.port1.onmessage = resolve;
+  breath.port2.postMessage(null);
+});
 
 async function* events(response) {
   const decoder = new TextDecoder(), reader = response.body.getReader();
@@ -37,32 +34,35 @@ async function* events(response) {
       if (data === "[DONE]") return;
       if (data) yield JSON.parse(data);
     }
+    await takeBreath();
   }
 }
 
-// Streams a chat completion into `sink`: token(text, {id, drafter, depth}, thought), round(round), end(reason, usage).
-async function complete(body, signal, sink) {
+// Streams a chat completion into an Answer.
+export async function complete(body, signal, answer) {
   const response = await request("/v1/chat/completions", {
     method: "POST", signal, headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true }, return_speculation: true }),
+    body: JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true }, timings_per_token: true, return_speculation: true }),
   });
   if (!response.ok) {
-    const answer = await response.json().catch(() => null);
-    throw new Error(answer?.error?.message || `the server answered ${response.status}`);
+    const told = await response.json().catch(() => null);
+    throw new Error(told?.error?.message || `the server answered ${response.status}`);
   }
   let reason = null, usage = null;
   for await (const chunk of events(response)) {
+    signal.throwIfAborted();
     if (chunk.error) throw new Error(chunk.error.message);
     if (chunk.usage) usage = chunk.usage;
+    if (chunk.timings) answer.times(chunk.timings);
     const choice = chunk.choices[0];
     if (!choice) continue;
     const told = choice.speculation || {};
-    if (told.round) sink.round(told.round);
+    if (told.round) answer.round(told.round);
     else if (choice.finish_reason === null) {
       const thought = choice.delta.reasoning_content;
-      sink.token(thought || choice.delta.content || "", told.token, Boolean(thought));
+      answer.token(thought || choice.delta.content || "", told.token, Boolean(thought));
     }
     reason = choice.finish_reason || reason;
   }
-  sink.end(reason, usage);
+  answer.end(reason, usage);
 }

@@ -1,4 +1,14 @@
 // The conversation: what was asked and answered, and what runs.
+import { Answer } from "./answer.js";
+import { AnswerView } from "./answer_view.js";
+import { complete } from "./api.js";
+import { follow } from "./frames.js";
+import { race } from "./race.js";
+import { prepareRounds } from "./rounds.js";
+import { loadSettings, requestBody, toggleSettings } from "./settings.js";
+import { watchState } from "./state.js";
+
+const log = byId("log");
 const turns = [];  // {user, answer, node}: the answer is the last one given
 let running = null;  // AbortController of what runs
 
@@ -12,13 +22,6 @@ function busy(controller) {
 
 const announce = (text) => { byId("said").textContent = text; };
 
-// Follows what is written for as long as the reader has not scrolled away from it.
-const log = byId("log");
-let follows = true;
-log.addEventListener("scroll", () => { follows = log.scrollHeight - log.scrollTop - log.clientHeight < 60; });
-new MutationObserver(() => { if (follows) log.scrollTop = log.scrollHeight; })
-  .observe(log, { childList: true, subtree: true, characterData: true });
-
 const messagesBefore = (turn) => turns.slice(0, turns.indexOf(turn))
   .flatMap((t) => [{ role: "user", content: t.user }, { role: "assistant", content: t.answer?.content || "" }])
   .concat([{ role: "user", content: turn.user }]);
@@ -26,7 +29,7 @@ const messagesBefore = (turn) => turns.slice(0, turns.indexOf(turn))
 async function work(what) {
   const controller = new AbortController();
   busy(controller);
-  follows = true;
+  follow();
   try {
     await what(controller.signal);
   } finally {
@@ -36,15 +39,20 @@ async function work(what) {
 
 async function answerTurn(turn) {
   await work(async (signal) => {
-    const answer = new Answer();
-    turn.answer?.node.remove();
+    const answer = new Answer(), view = new AnswerView(answer);
+    turn.view?.node.remove();
     turn.answer = answer;
-    turn.node.append(answer.node);
-    const again = el("button", { type: "button", class: "small again", onclick: () => regenerate(turn) }, "Regenerate");
-    answer.tools.append(again);
-    answer.node.classList.add("running");
-    await answer.run(requestBody(messagesBefore(turn), byId("speculation").checked), signal);
-    answer.node.classList.remove("running");
+    turn.view = view;
+    view.tools.append(el("button", { type: "button", class: "small again", onclick: () => regenerate(turn) }, "Regenerate"));
+    turn.node.append(view.node);
+    view.node.classList.add("running");
+    try {
+      await complete(requestBody(messagesBefore(turn), byId("speculation").checked), signal, answer);
+    } catch (error) {
+      if (signal.aborted) answer.end("stopped", null);
+      else view.fail(error);
+    }
+    view.node.classList.remove("running");
     announce(`Answer of ${answer.ids.length} tokens is complete.`);
   });
 }
@@ -84,10 +92,10 @@ async function sendRace() {
   const messages = messagesBefore(guest);
   turns.pop();
   await work(async (signal) => {
-    const { node, run } = await race(messages, signal);
+    const { node, verdict, run } = race(messages, signal);
     log.append(el("section", { class: "turn" }, asked(user), node));
     await run();
-    announce(node.querySelector(".verdict").textContent);
+    announce(verdict.textContent);
   });
 }
 
