@@ -21,18 +21,28 @@ const takeBreath = () => new Promise((resolve) => {
   breath.port2.postMessage(null);
 });
 
+const cut = "The answer was cut off: the connection ended before the server had finished.";
+
+function parsed(data) {
+  try {
+    return JSON.parse(data);
+  } catch {
+    throw new Error("The server sent something that is no answer.");
+  }
+}
+
 async function* events(response) {
   const decoder = new TextDecoder(), reader = response.body.getReader();
   let rest = "";
   for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
+    const { done, value } = await reader.read().catch((error) => { throw error.name === "AbortError" ? error : new Error(cut); });
+    if (done) throw new Error(cut);
     const parts = (rest + decoder.decode(value, { stream: true })).split("\n\n");
     rest = parts.pop();
     for (const part of parts) {
       const data = part.split("\n").filter((l) => l.startsWith("data:")).map((l) => l.slice(5).trimStart()).join("\n");
       if (data === "[DONE]") return;
-      if (data) yield JSON.parse(data);
+      if (data) yield parsed(data);
     }
     await takeBreath();
   }
@@ -46,7 +56,7 @@ export async function complete(body, signal, answer) {
   });
   if (!response.ok) {
     const told = await response.json().catch(() => null);
-    throw new Error(told?.error?.message || `the server answered ${response.status}`);
+    throw new Error(told?.error?.message || `The server answered with status ${response.status}.`);
   }
   let reason = null, usage = null;
   for await (const chunk of events(response)) {
@@ -54,7 +64,7 @@ export async function complete(body, signal, answer) {
     if (chunk.error) throw new Error(chunk.error.message);
     if (chunk.usage) usage = chunk.usage;
     if (chunk.timings) answer.times(chunk.timings);
-    const choice = chunk.choices[0];
+    const choice = chunk.choices?.[0];
     if (!choice) continue;
     const told = choice.speculation || {};
     if (told.round) answer.round(told.round);

@@ -36,11 +36,12 @@ export function race(messages, signal) {
     return null;
   }
 
+  // False: there is no result.
   async function run() {
     const failure = await runBoth();
     if (failure) {
       verdict.textContent = failure;
-      return;
+      return false;
     }
     const [plain, fast] = answers, { identical, from, times } = compare(plain, fast);
     verdict.classList.add(identical ? "good" : "bad");
@@ -48,6 +49,7 @@ export function race(messages, signal) {
       identical ? ` – all ${plain.ids.length} token ids` : ` from token ${from + 1}`,
       Number.isFinite(times) ? el("span", { class: "speeds" },
         `${fixed(plain.speed, 1)} → ${fixed(fast.speed, 1)} tokens/s, `, el("b", {}, `${fixed(times, 2)}×`)) : "");
+    return true;
   }
   return { node, verdict, run };
 }

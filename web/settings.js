@@ -1,5 +1,5 @@
 // What the user has set; kept by the browser for the next visit.
-import { request } from "./api.js";
+import { factsKnown } from "./facts.js";
 
 const kept = ["system", "temperature", "top-p", "seed", "max-tokens", "drafter", "policy"];
 
@@ -12,9 +12,7 @@ const savedSettings = () => JSON.parse(localStorage.getItem("augur-settings") ||
 
 // What the server can draft with; it knows when its model is there.
 async function offerDrafters() {
-  const response = await request("/props").catch(() => null);
-  if (!response?.ok) return void setTimeout(offerDrafters, 2000);
-  const { types, default: usual } = (await response.json()).speculative;
+  const { types, default: usual } = (await factsKnown).speculative;
   const select = byId("drafter");
   select.options[0].textContent = `The server's: ${usual}`;
   for (const type of types.filter((name) => name !== "none")) select.append(el("option", { value: type }, type));
@@ -44,11 +42,17 @@ export function speculative(on) {
   return Object.keys(plan).length > 0 ? plan : null;
 }
 
+// Behind the system prompt, if there is one.
+export function withSystem(messages) {
+  const system = byId("system").value.trim();
+  return system ? [{ role: "system", content: system }, ...messages] : messages;
+}
+
 // The body of a request for the answer to `messages`.
 export function requestBody(messages, speculate, seed = byId("seed").value === "" ? anySeed() : Number(byId("seed").value)) {
-  const system = byId("system").value.trim(), most = Number(byId("max-tokens").value);
+  const most = Number(byId("max-tokens").value);
   return {
-    messages: system ? [{ role: "system", content: system }, ...messages] : messages,
+    messages: withSystem(messages),
     temperature: Number(byId("temperature").value), top_p: Number(byId("top-p").value), seed,
     max_tokens: most > 0 ? most : null, speculative: speculative(speculate),
   };

@@ -59,6 +59,31 @@ constexpr std::array kFiles = {
 #include "page_module_api.inc"
     },
     PageFile{
+        "/chat.js",
+        kScript,
+#include "page_module_chat.inc"
+    },
+    PageFile{
+        "/composer.js",
+        kScript,
+#include "page_module_composer.inc"
+    },
+    PageFile{
+        "/context.js",
+        kScript,
+#include "page_module_context.inc"
+    },
+    PageFile{
+        "/conversation.js",
+        kScript,
+#include "page_module_conversation.inc"
+    },
+    PageFile{
+        "/facts.js",
+        kScript,
+#include "page_module_facts.inc"
+    },
+    PageFile{
         "/frames.js",
         kScript,
 #include "page_module_frames.inc"
@@ -97,6 +122,11 @@ constexpr std::array kFiles = {
         "/state.js",
         kScript,
 #include "page_module_state.inc"
+    },
+    PageFile{
+        "/turn_view.js",
+        kScript,
+#include "page_module_turn_view.inc"
     },
     PageFile{
         "/icon.svg",

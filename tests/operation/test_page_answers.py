@@ -5,7 +5,7 @@ import pytest
 
 from augur_server import PATIENCE, Server
 from chromium_page import Page
-from scripted_server import ScriptedServer, Stream
+from scripted_server import Answer, ScriptedServer, Stream, error
 
 CHAT = "/v1/chat/completions"
 
@@ -75,3 +75,63 @@ def test_speeds_are_the_servers(page, server):
     speeds = [re.match(r"([\d.]+) tokens/s", f.text)[1] for f in page.all(".figures")]
     page.check(speeds == ["20.0", "80.0"], f"speeds {speeds}")
     page.check("20.0 → 80.0 tokens/s, 4.00×" in page.text(".verdict"), page.text(".verdict"))
+
+
+COUNT = "/v1/chat/completions/input_tokens"
+
+
+def contents(asked):
+    return [m["content"] for m in asked["messages"]]
+
+
+def answered(page, server, text, count):
+    page.ask(text)
+    page.until(lambda: len(server.asked[CHAT]) == count and page.idle())
+
+
+@pytest.mark.parametrize("failure", [
+    error(400, "the prompt has 9000 tokens, and the context 512"), error(500, "something broke"),
+    Stream(words(40), cut=10), Stream(words(40), cut=0), Answer(200, b"no stream at all"), Answer(502, b"<html>proxy</html>")])
+def test_a_failed_message_stays_out(page, server, failure):
+    server.on(CHAT, Stream(["Fine."]), failure, Stream(["Good."]))
+    answered(page, server, "first", 1)
+    answered(page, server, "second", 2)
+    page.until(lambda: page.count(".warn") == 1)
+    page.check(page.one("#prompt").get_attribute("value") == "second", "the text didn't come back")
+    page.check("complete" not in page.text("#said"), page.text("#said"))
+    answered(page, server, " again", 3)
+    page.check(contents(server.asked[CHAT][2]) == ["first", "Fine.", "second again"], server.asked[CHAT][2])
+    page.check("1 token is complete" in page.text("#said"), page.text("#said"))
+
+
+def test_a_failed_regenerate_leaves_what_there_was(page, server):
+    server.on(CHAT, Stream(["One."]), Stream(["Two."]), error(500, "something broke"), Stream(["Three."]))
+    answered(page, server, "first", 1)
+    answered(page, server, "second", 2)
+    page.press(".again")
+    page.until(lambda: page.count(".warn") == 1 and page.idle())
+    page.check([n.text for n in page.all(".answer-text")] == ["One.", "Two."], "the old answers are gone")
+    answered(page, server, "third", 4)
+    page.check(contents(server.asked[CHAT][3]) == ["first", "One.", "second", "Two.", "third"], server.asked[CHAT][3])
+
+
+def test_a_full_context_is_said_before_it_fails(page, server):
+    """A context of 512 tokens, of which every message takes 100."""
+    server.on(COUNT, lambda asked: Answer(200, {"input_tokens": 100 * len(asked["messages"])}))
+    server.on(CHAT, Stream(["Fine."]))
+    answered(page, server, "first", 1)
+    answered(page, server, "second", 2)
+    page.until(lambda: page.one("#room").is_displayed() or "112" in page.text("#context-left"))
+    page.ask("third")  # 500 tokens
+    page.until(lambda: len(server.asked[CHAT]) == 3 and page.idle())
+    page.ask("fourth")  # 700
+    page.until(lambda: page.one("#room").is_displayed() and "no room left" in page.text("#room-text") and page.idle())
+    page.check(len(server.asked[CHAT]) == 3, "it was sent although there is no room")
+    page.check(page.one("#prompt").get_attribute("value") == "fourth", "the text is gone")
+    page.press("#trim")
+    page.until(lambda: page.count(".left-out") == 2 and page.idle())
+    page.run("document.getElementById('prompt').focus()")
+    answered(page, server, "", 4)
+    page.check(contents(server.asked[CHAT][3]) == ["third", "Fine.", "fourth"], server.asked[CHAT][3])
+    page.one("#fresh").click()
+    page.until(lambda: "512 tokens left" in page.text("#context-left"))

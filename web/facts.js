@@ -1,0 +1,19 @@
+// What the server says of itself: asked until it has loaded its model.
+import { request } from "./api.js";
+
+// context: tokens of a conversation and its answer. speculative: {types, default}.
+export const facts = { context: null, speculative: null };
+
+async function ask() {
+  for (;;) {
+    const response = await request("/props").catch(() => null), props = response?.ok ? await response.json().catch(() => null) : null;
+    if (props) {
+      facts.context = props.default_generation_settings?.n_ctx || null;
+      facts.speculative = props.speculative || { types: [], default: "" };
+      return facts;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+  }
+}
+
+export const factsKnown = ask();
