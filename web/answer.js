@@ -8,7 +8,13 @@ export class Answer {
     this.timings = null;  // the server's
     this.usage = null;
     this.reason = null;  // why it ended: the server's word, or "stopped"
+    this.waits = "";  // for what, before it begins
     this.onchange = () => {};
+  }
+
+  wait(text) {
+    this.waits = text;
+    this.onchange();
   }
 
   token(text, who, thought) {

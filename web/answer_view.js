@@ -50,6 +50,7 @@ export class AnswerView {
     }
     this.button.hidden = answer.rounds.length === 0;
     if (answer.tokens.length > 0 || answer.reason) this.drawFigures();
+    else if (answer.waits) this.figures.replaceChildren(el("span", { class: "soft", role: "status" }, answer.waits));
   }
 
   drawFigures() {

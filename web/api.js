@@ -1,16 +1,40 @@
 // Requests to the server, and the stream of an answer.
-import { askForKey } from "./key.js";
+import { cutOff, failureOf, noAnswer, noKey, unreachable } from "./failures.js";
+import { askForKey, currentKey } from "./key.js";
 
-const access = { key: sessionStorage.getItem("augur-key") || "" };
-
-export async function request(path, options = {}) {
+// `quiet`: does not ask the reader for a key; its answer may be a 401. Throws an Error that a person can read.
+export async function request(path, { quiet = false, ...options } = {}) {
   for (;;) {
-    const headers = { ...options.headers };
-    if (access.key) headers.Authorization = `Bearer ${access.key}`;
-    const response = await fetch(path, { ...options, headers });
-    if (response.status !== 401) return response;
-    access.key = await askForKey();
-    sessionStorage.setItem("augur-key", access.key);
+    const key = currentKey(), headers = { ...options.headers };
+    if (key) headers.Authorization = `Bearer ${key}`;
+    const response = await fetch(path, { ...options, headers }).catch((error) => {
+      throw error.name === "AbortError" ? error : new Error(unreachable);
+    });
+    if (response.status !== 401 || quiet) return response;
+    if (key === currentKey() && !await askForKey()) throw new Error(noKey);
+    options.signal?.throwIfAborted();
+  }
+}
+
+const pause = (seconds, signal) => new Promise((resolve, reject) => {
+  const timer = setTimeout(resolve, 1000 * seconds);
+  signal.addEventListener("abort", () => { clearTimeout(timer); reject(signal.reason); }, { once: true });
+});
+
+const patience = 60;  // times that a server is asked which has no room or no model yet
+
+// Waits where the server has no room or is loading, and says so.
+async function admitted(options, answer) {
+  for (let left = patience; ; --left) {
+    const response = await request("/v1/chat/completions", options);
+    if (response.ok) return response;
+    const failure = await failureOf(response);
+    if (left === 0 || (response.status !== 429 && response.status !== 503)) throw new Error(failure);
+    const seconds = Math.min(60, Math.max(1, Number(response.headers.get("Retry-After")) || 1));
+    const load = await request("/load", { quiet: true, signal: options.signal }).then((r) => r.ok ? r.json() : null).catch(() => null);
+    const place = load?.waiting > 0 ? ` ${load.waiting} wait already, so this one is at place ${load.waiting + 1}.` : "";
+    answer.wait(`${failure}${place} It is asked again in ${seconds} s.`);
+    await pause(seconds, options.signal);
   }
 }
 
@@ -21,13 +45,11 @@ const takeBreath = () => new Promise((resolve) => {
   breath.port2.postMessage(null);
 });
 
-const cut = "The answer was cut off: the connection ended before the server had finished.";
-
 function parsed(data) {
   try {
     return JSON.parse(data);
   } catch {
-    throw new Error("The server sent something that is no answer.");
+    throw new Error(noAnswer);
   }
 }
 
@@ -35,8 +57,8 @@ async function* events(response) {
   const decoder = new TextDecoder(), reader = response.body.getReader();
   let rest = "";
   for (;;) {
-    const { done, value } = await reader.read().catch((error) => { throw error.name === "AbortError" ? error : new Error(cut); });
-    if (done) throw new Error(cut);
+    const { done, value } = await reader.read().catch((error) => { throw error.name === "AbortError" ? error : new Error(cutOff); });
+    if (done) throw new Error(cutOff);
     const parts = (rest + decoder.decode(value, { stream: true })).split("\n\n");
     rest = parts.pop();
     for (const part of parts) {
@@ -50,14 +72,10 @@ async function* events(response) {
 
 // Streams a chat completion into an Answer.
 export async function complete(body, signal, answer) {
-  const response = await request("/v1/chat/completions", {
+  const response = await admitted({
     method: "POST", signal, headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true }, timings_per_token: true, return_speculation: true }),
-  });
-  if (!response.ok) {
-    const told = await response.json().catch(() => null);
-    throw new Error(told?.error?.message || `The server answered with status ${response.status}.`);
-  }
+  }, answer);
   let reason = null, usage = null;
   for await (const chunk of events(response)) {
     signal.throwIfAborted();

@@ -13,7 +13,7 @@ async function tokensOf(messages) {
   const whole = withSystem(messages);
   if (whole.length === 0) return 0;
   const response = await request("/v1/chat/completions/input_tokens", {
-    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ messages: whole }),
+    method: "POST", quiet: true, headers: { "Content-Type": "application/json" }, body: JSON.stringify({ messages: whole }),
   }).catch(() => null);
   return response?.ok ? (await response.json().catch(() => null))?.input_tokens ?? null : null;
 }

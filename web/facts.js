@@ -6,7 +6,7 @@ export const facts = { context: null, speculative: null };
 
 async function ask() {
   for (;;) {
-    const response = await request("/props").catch(() => null), props = response?.ok ? await response.json().catch(() => null) : null;
+    const response = await request("/props", { quiet: true }).catch(() => null), props = response?.ok ? await response.json().catch(() => null) : null;
     if (props) {
       facts.context = props.default_generation_settings?.n_ctx || null;
       facts.speculative = props.speculative || { types: [], default: "" };

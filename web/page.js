@@ -2,6 +2,7 @@
 import { fit, focusComposer, write } from "./composer.js";
 import { prepareContext } from "./context.js";
 import { chat, clear, isRunning, makeRoom, send, sendRace, stop } from "./conversation.js";
+import { prepareKey } from "./key.js";
 import { prepareRounds } from "./rounds.js";
 import { loadSettings, toggleSettings } from "./settings.js";
 import { watchState } from "./state.js";
@@ -40,6 +41,7 @@ addEventListener("keydown", (event) => {
 });
 loadSettings();
 prepareRounds();
+prepareKey();
 prepareContext(chat);
 welcome();
 watchState();

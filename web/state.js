@@ -15,15 +15,22 @@ function showState(load) {
   byId("state").replaceChildren(...rows.map(([name, value, title]) => el("div", { title }, el("dt", {}, name), el("dd", {}, value))));
 }
 
+const json = (response) => response?.ok ? response.json().catch(() => null) : null;
+
+async function showModel(quiet) {
+  const response = await request("/v1/models", { quiet }).catch(() => null), name = (await json(response))?.data?.[0]?.id;
+  byId("model").textContent = name || (response?.status === 401 || response === null ? "" : "loading…");
+  document.title = name ? `Augur: ${name}` : "Augur";
+  return Boolean(name);
+}
+
 export async function watchState() {
-  const models = await (await request("/v1/models")).json().catch(() => null);
-  byId("model").textContent = models?.data?.[0].id || "loading…";
-  document.title = `Augur: ${byId("model").textContent}`;
-  for (;;) {
+  for (let known = await showModel(false); ;) {
     if (document.visibilityState === "visible") {
-      const response = await request("/load").catch(() => null);
-      if (response?.ok) showState(await response.json());
-      byId("state").classList.toggle("lost", !response?.ok);
+      known ||= await showModel(true);
+      const response = await request("/load", { quiet: true }).catch(() => null), load = await json(response);
+      if (load) showState(load);
+      byId("state").classList.toggle("lost", !load);
     }
     await new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
   }

@@ -84,6 +84,11 @@ constexpr std::array kFiles = {
 #include "page_module_facts.inc"
     },
     PageFile{
+        "/failures.js",
+        kScript,
+#include "page_module_failures.inc"
+    },
+    PageFile{
         "/frames.js",
         kScript,
 #include "page_module_frames.inc"
@@ -122,6 +127,11 @@ constexpr std::array kFiles = {
         "/state.js",
         kScript,
 #include "page_module_state.inc"
+    },
+    PageFile{
+        "/storage.js",
+        kScript,
+#include "page_module_storage.inc"
     },
     PageFile{
         "/turn_view.js",

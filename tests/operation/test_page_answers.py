@@ -2,6 +2,7 @@
 import re
 
 import pytest
+from selenium.webdriver.common.keys import Keys
 
 from augur_server import PATIENCE, Server
 from chromium_page import Page
@@ -135,3 +136,62 @@ def test_a_full_context_is_said_before_it_fails(page, server):
     page.check(contents(server.asked[CHAT][3]) == ["third", "Fine.", "fourth"], server.asked[CHAT][3])
     page.one("#fresh").click()
     page.until(lambda: "512 tokens left" in page.text("#context-left"))
+
+
+def test_a_full_server_is_waited_for_and_its_queue_is_named(page, server):
+    """Asked again after Retry-After; Stop ends the waiting."""
+    full = error(429, "1024 requests wait", Retry_After="1")
+    server.on("/load", Answer(200, {"running": 16, "waiting": 1024, "memory": 1, "memory_in_use": 1}))
+    server.on(CHAT, full)
+    page.ask("first")
+    page.until(lambda: "place 1025" in page.text(".figures"))
+    page.check("asked again in 1 s" in page.text(".figures"), page.text(".figures"))
+    page.press("#stop")
+    page.until(page.idle)
+    page.check(page.one("#prompt").get_attribute("value") == "first", "the text didn't come back")
+    server.on(CHAT, full, error(503, "the model is being loaded", Retry_After="1"), Stream(["Fine."]))
+    answered(page, server, "", 3)
+    page.check(page.text(".answer-text") == "Fine." and not page.count(".warn"), "it wasn't answered")
+
+
+def test_a_server_that_is_gone_is_named(page, server):
+    server.on(CHAT, Stream(words(20), cut=7))
+    answered(page, server, "first", 1)
+    page.until(lambda: "was cut off" in page.text(".warn"))
+    page.check(page.count(".failed .token") > 0, "what had come is gone")
+    server.leave()
+    page.ask("")
+    page.until(lambda: "cannot be reached" in page.text(".warn"))
+
+
+def test_a_key_is_corrected_left_and_forgotten(page, server):
+    refused = error(401, "unknown key")
+    server.on(CHAT, lambda asked: Stream(["Fine."]) if asked["authorization"] == "Bearer right" else refused)
+
+    def opened(title):
+        page.until(lambda: page.one("#key-dialog").is_displayed() and title in page.text("#key-title"))
+
+    def give(key):
+        page.set("key", key)
+        page.press("#key-form [type=submit]")
+
+    page.ask("first")
+    opened("asks for a key")
+    for odd in ("schlüssel€", "two words", " "):
+        give(odd)
+        page.check(page.text("#key-error") and page.one("#key-dialog").is_displayed(), f"{odd} was taken")
+    give("wrong")
+    opened("refused this key")
+    page.one("#key").send_keys(Keys.ESCAPE)
+    page.until(lambda: "none was given" in page.text(".warn") and page.idle())
+    page.check(page.one("#prompt").get_attribute("value") == "first", "the text didn't come back")
+    page.ask("")
+    opened("refused this key")
+    give("right")
+    page.until(lambda: page.text(".answer-text") == "Fine." and page.idle())
+    page.check(page.run("return sessionStorage.getItem('augur-key')") == "right", "it isn't kept")
+    page.press("#open-key")
+    opened("The server's key")
+    page.press("#forget-key")
+    page.until(lambda: not page.one("#key-dialog").is_displayed())
+    page.check(page.run("return sessionStorage.getItem('augur-key')") is None, "it isn't forgotten")

@@ -85,6 +85,7 @@ class ScriptedServer:
 
     def __init__(self, behind, files=None):
         self.script, self.asked = {}, {}
+        self.gone = False
         self.behind, self.files = behind, pathlib.Path(files) if files else None
         server = self
 
@@ -107,6 +108,9 @@ class ScriptedServer:
             def answer(self):
                 length = int(self.headers.get("Content-Length") or 0)
                 body = self.rfile.read(length) if length else None
+                if server.gone:
+                    self.close_connection = True
+                    return
                 found = server.next(self.path, body, self.headers)
                 if found is None:
                     found = server.forward(self.command, self.path, body, dict(self.headers))
@@ -126,8 +130,14 @@ class ScriptedServer:
         return self
 
     def __exit__(self, *_):
-        self.http.shutdown()
-        self.http.server_close()
+        self.leave()
+
+    def leave(self):
+        """From now on there is no server."""
+        if not self.gone:
+            self.gone = True
+            self.http.shutdown()
+            self.http.server_close()
 
     def on(self, path, *answers):
         self.script[path] = list(answers)
@@ -137,8 +147,8 @@ class ScriptedServer:
         answers = self.script.get(path)
         if not answers:
             return None
-        asked = json.loads(body) if body else {}
-        self.asked[path].append({**asked, "authorization": headers.get("Authorization")})
+        asked = {**(json.loads(body) if body else {}), "authorization": headers.get("Authorization")}
+        self.asked[path].append(asked)
         found = answers.pop(0) if len(answers) > 1 else answers[0]
         return found(asked) if callable(found) else found
 
