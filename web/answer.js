@@ -8,11 +8,13 @@ export class Answer {
     this.timings = null;  // the server's
     this.usage = null;
     this.reason = null;  // why it ended: the server's word, or "stopped"
+    this.most = null;  // tokens that it was asked to have at most
     this.waits = "";  // for what, before it begins
     this.onchange = () => {};
   }
 
   wait(text) {
+    this.most = null;  // tokens that it was asked to have at most
     this.waits = text;
     this.onchange();
   }
@@ -38,6 +40,15 @@ export class Answer {
     this.reason = reason;
     this.usage = usage;
     this.onchange();
+  }
+
+  // Why it ended, in words; `context` is the model's, in tokens.
+  ending(context) {
+    if (this.reason === "stopped") return "stopped";
+    if (this.reason !== "length") return this.reason === "stop" ? "complete" : "";
+    const { prompt_tokens: prompt = 0, completion_tokens: written = this.ids.length } = this.usage || {};
+    if (this.most !== null && written >= this.most) return `cut at your limit of ${this.most} tokens`;
+    return context && prompt + written >= context - 1 ? "cut: the model's context is full" : "cut at the server's limit of tokens";
   }
 
   get tau() { return this.rounds.length > 0 ? this.ids.length / this.rounds.length : NaN; }

@@ -1,4 +1,5 @@
 // An answer on the page: tokens tinted by who proposed them, and figures.
+import { facts } from "./facts.js";
 import { drawSoon } from "./frames.js";
 import { proposerIndex, proposers } from "./proposers.js";
 import { showRound } from "./rounds.js";
@@ -54,7 +55,7 @@ export class AnswerView {
   }
 
   drawFigures() {
-    const { ids, speed, tau, timings, usage, reason } = this.answer;
+    const { ids, speed, tau, timings, usage } = this.answer, ending = this.answer.ending(facts.context);
     const fact = (value, name, title) => el("span", { title }, el("b", {}, value), ` ${name}`);
     const cached = usage?.prompt_tokens_details?.cached_tokens;
     this.figures.replaceChildren(...[
@@ -63,8 +64,7 @@ export class AnswerView {
       fact(ids.length, ids.length === 1 ? "token" : "tokens"),
       timings?.prompt_ms > 0 && fact(`${Math.round(timings.prompt_ms)} ms`, "to read the prompt"),
       cached > 0 && fact(cached, "prompt tokens from the cache"),
-      reason === "length" && el("span", { class: "soft" }, "cut at the most tokens"),
-      reason === "stopped" && el("span", { class: "soft" }, "stopped"),
+      ending && el("span", { class: "soft" }, ending),
     ].filter(Boolean));
   }
 

@@ -76,6 +76,7 @@ export async function complete(body, signal, answer) {
     method: "POST", signal, headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true }, timings_per_token: true, return_speculation: true }),
   }, answer);
+  answer.most = body.max_tokens ?? null;
   let reason = null, usage = null;
   for await (const chunk of events(response)) {
     signal.throwIfAborted();

@@ -7,7 +7,7 @@ import { fit, focusComposer, giveBack, write, written } from "./composer.js";
 import { fits, measureSoon, trim } from "./context.js";
 import { follow } from "./frames.js";
 import { race } from "./race.js";
-import { requestBody } from "./settings.js";
+import { requestBody, settingsAreValid } from "./settings.js";
 import { TurnView, asked } from "./turn_view.js";
 
 export const chat = new Chat();
@@ -29,7 +29,7 @@ export const isRunning = () => running !== null;
 export const stop = () => running?.abort();
 
 async function work(what) {
-  if (running) return;
+  if (running || !settingsAreValid()) return;
   const controller = new AbortController();
   busy(controller);
   follow();

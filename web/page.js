@@ -6,6 +6,7 @@ import { prepareKey } from "./key.js";
 import { prepareRounds } from "./rounds.js";
 import { loadSettings, toggleSettings } from "./settings.js";
 import { watchState } from "./state.js";
+import { keep } from "./storage.js";
 
 const examples = ["Write a function that reverses a linked list in C.", "Explain how a rainbow forms, for a child.",
   "List the planets with one fact each."];
@@ -27,7 +28,10 @@ byId("stop").addEventListener("click", stop);
 byId("fresh").addEventListener("click", welcome);
 byId("room-fresh").addEventListener("click", welcome);
 byId("trim").addEventListener("click", makeRoom);
-byId("theme").addEventListener("click", () => setTheme(currentTheme() === "dark" ? "light" : "dark"));
+byId("theme").addEventListener("click", () => {
+  setTheme(currentTheme() === "dark" ? "light" : "dark");
+  keep("localStorage", "augur-theme", currentTheme());
+});
 byId("open-settings").addEventListener("click", () => toggleSettings());
 byId("close-settings").addEventListener("click", () => { toggleSettings(false); byId("open-settings").focus(); });
 byId("prompt").addEventListener("input", fit);

@@ -2,7 +2,7 @@
 import { Answer } from "./answer.js";
 import { AnswerView } from "./answer_view.js";
 import { complete } from "./api.js";
-import { requestBody, speculative } from "./settings.js";
+import { repeatableBody, speculative } from "./settings.js";
 
 // Of two answers: whether their token ids are the same, from where they differ, and how much sooner the second was.
 export function compare(plain, fast) {
@@ -20,7 +20,7 @@ export function race(messages, signal) {
   views[1].figures.replaceChildren(el("span", { class: "soft" }, "waits"));
 
   async function runBoth() {
-    const body = requestBody(messages, true);
+    const body = repeatableBody(messages);
     for (const [i, view] of views.entries()) {
       view.node.classList.add("running");
       try {

@@ -1,45 +1,103 @@
-// What the user has set; kept by the browser for the next visit.
-import { factsKnown } from "./facts.js";
+// What the user has set; kept by the browser for the next visit. What is left empty is the server's own.
+import { facts, factsKnown } from "./facts.js";
+import { keep, kept } from "./storage.js";
 
-const kept = ["system", "temperature", "top-p", "seed", "max-tokens", "drafter", "policy"];
+const name = "augur-settings";
+const fields = ["system", "temperature", "top-p", "seed", "max-tokens", "policy", "drafter", "speculation"];
+let wished = "";  // the drafter that was kept, until the server has said which it has
 
-function showSettings() {
-  for (const id of ["temperature", "top-p"]) byId(`${id}-shown`).textContent = Number(byId(id).value).toFixed(2);
-  for (const id of ["drafter", "policy"]) byId(id).disabled = !byId("speculation").checked;
+const tell = (text) => { byId("told").textContent = text; };
+const isSwitch = (id) => byId(id).type === "checkbox";
+const valueOf = (id) => isSwitch(id) ? (byId(id).checked ? "on" : "off") : id === "drafter" ? byId(id).value || wished : byId(id).value;
+
+// Says beside a field what it expects. False: it has something else.
+function check(id) {
+  const field = byId(id), wrong = byId(`${id}-wrong`), { valid } = field.validity;
+  if (!wrong) return true;
+  const whole = field.step === "1" ? "a whole number" : "a number";
+  wrong.textContent = valid ? "" : field.max ? `Expected ${whole} from ${field.min} to ${field.max}.` : `Expected ${whole} from ${field.min}.`;
+  field.setAttribute("aria-invalid", String(!valid));
+  return valid;
 }
 
-const savedSettings = () => JSON.parse(localStorage.getItem("augur-settings") || "{}");
+// False: it is no value of the field, which has its default instead.
+function put(id, value) {
+  const field = byId(id);
+  if (isSwitch(id)) {
+    field.checked = value !== "off";
+    return value === "on" || value === "off";
+  }
+  if (id === "drafter" && typeof value === "string") wished = value;
+  if (id === "drafter" && facts.speculative === null) return typeof value === "string";
+  field.value = typeof value === "string" ? value : "";
+  const taken = field.value === value && check(id);
+  if (!taken) field.value = "";
+  check(id);
+  return taken;
+}
 
-// What the server can draft with; it knows when its model is there.
-async function offerDrafters() {
-  const { types, default: usual } = (await factsKnown).speculative;
-  const select = byId("drafter");
+function readSaved() {
+  const text = kept("localStorage", name);
+  if (text === null) return {};
+  try {
+    const saved = JSON.parse(text);
+    if (saved && typeof saved === "object" && !Array.isArray(saved)) return saved;
+  } catch { /* said below */ }
+  tell("The settings that this browser kept could not be read: the defaults are used.");
+  return {};
+}
+
+function showSaved() {
+  const saved = readSaved(), odd = fields.filter((id) => Object.hasOwn(saved, id) && !put(id, saved[id]));
+  if (odd.length > 0) tell(`The kept settings have no valid ${odd.join(", ")}: the default is used.`);
+}
+
+function changed() {
+  for (const id of ["drafter", "policy"]) byId(id).disabled = !byId("speculation").checked;
+  const valid = fields.filter(check);
+  if (!keep("localStorage", name, JSON.stringify(Object.fromEntries(valid.map((id) => [id, valueOf(id)]))))) {
+    tell("This browser keeps nothing for this page: settings last until it is left.");
+  }
+}
+
+// What the server does by itself, and can draft with; it knows when its model is there.
+async function showServers() {
+  const { speculative: { types, default: usual }, params } = await factsKnown, select = byId("drafter");
+  for (const [id, value] of [["temperature", params.temperature], ["top-p", params.top_p]]) {
+    byId(id).placeholder = Number.isFinite(value) ? `the server's: ${Number(value.toFixed(3))}` : "the server's";
+  }
   select.options[0].textContent = `The server's: ${usual}`;
-  for (const type of types.filter((name) => name !== "none")) select.append(el("option", { value: type }, type));
-  select.value = savedSettings().drafter ?? "";
-  if (select.selectedIndex < 0) select.value = "";
+  for (const type of types.filter((t) => t !== "none")) select.append(el("option", { value: type }, type));
+  if (wished && !put("drafter", wished)) tell(`This server has no drafter ${wished}: its own are used.`);
+  wished = "";
 }
 
 export function loadSettings() {
-  const saved = savedSettings();
-  for (const id of kept) if (saved[id] !== undefined) byId(id).value = saved[id];
-  const changed = () => {
-    localStorage.setItem("augur-settings", JSON.stringify(Object.fromEntries(kept.map((id) => [id, byId(id).value]))));
-    showSettings();
-  };
-  for (const id of [...kept, "speculation"]) byId(id).addEventListener("input", changed);
-  showSettings();
-  offerDrafters();
+  showSaved();
+  for (const id of ["drafter", "policy"]) byId(id).disabled = !byId("speculation").checked;
+  for (const id of fields) byId(id).addEventListener("input", () => { if (id === "drafter") wished = ""; changed(); });
+  addEventListener("storage", (event) => { if (event.key === name && event.newValue !== null) showSaved(); });  // another tab's
+  showServers();
+}
+
+// False: a setting has no valid value, and is shown.
+export function settingsAreValid() {
+  const wrong = fields.find((id) => !check(id));
+  if (!wrong) return true;
+  toggleSettings(true);
+  byId(wrong).focus();
+  return false;
 }
 
 const anySeed = () => crypto.getRandomValues(new Uint32Array(1))[0];
+const numberOf = (id) => byId(id).value === "" ? undefined : Number(byId(id).value);
 
 export function speculative(on) {
   if (!on) return { type: "none" };
   const plan = {};
   if (byId("drafter").value) plan.type = byId("drafter").value;
   if (byId("policy").value) plan.policy = byId("policy").value;
-  return Object.keys(plan).length > 0 ? plan : null;
+  return Object.keys(plan).length > 0 ? plan : undefined;
 }
 
 // Behind the system prompt, if there is one.
@@ -48,14 +106,18 @@ export function withSystem(messages) {
   return system ? [{ role: "system", content: system }, ...messages] : messages;
 }
 
-// The body of a request for the answer to `messages`.
-export function requestBody(messages, speculate, seed = byId("seed").value === "" ? anySeed() : Number(byId("seed").value)) {
-  const most = Number(byId("max-tokens").value);
+// The body of a request for the answer to `messages`; what is undefined is not sent.
+export function requestBody(messages, speculate) {
   return {
-    messages: withSystem(messages),
-    temperature: Number(byId("temperature").value), top_p: Number(byId("top-p").value), seed,
-    max_tokens: most > 0 ? most : null, speculative: speculative(speculate),
+    messages: withSystem(messages), temperature: numberOf("temperature"), top_p: numberOf("top-p"), seed: numberOf("seed"),
+    max_tokens: numberOf("max-tokens"), speculative: speculative(speculate),
   };
+}
+
+// With a seed in any case: to be asked again for the same answer.
+export function repeatableBody(messages) {
+  const body = requestBody(messages, true);
+  return { ...body, seed: body.seed ?? anySeed() };
 }
 
 export function toggleSettings(open) {

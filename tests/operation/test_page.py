@@ -11,6 +11,7 @@ WIDTHS = {"phone": (390, 844), "desktop": (1280, 860)}
 
 def chat(page):
     page.set("max-tokens", 120)
+    page.set("temperature", 0)
     page.set("policy", "eagle2")  # auto may well decide not to draft on a busy machine
     page.ask("List three colours, three animals and three colours again.")
     page.until(lambda: len(page.all(".answer .token")) > 20)

@@ -195,3 +195,95 @@ def test_a_key_is_corrected_left_and_forgotten(page, server):
     page.press("#forget-key")
     page.until(lambda: not page.one("#key-dialog").is_displayed())
     page.check(page.run("return sessionStorage.getItem('augur-key')") is None, "it isn't forgotten")
+
+
+KEPT = "augur-settings"
+
+
+def opened(server, need, name, before):
+    page = Page(server.url, need, name=name, before=before)
+    page.until(lambda: page.all("#state dd"))
+    page.until(lambda: page.count("#drafter option") > 1)
+    return page
+
+
+def test_what_is_not_set_is_the_servers(page, server):
+    server.on(CHAT, Stream(["Fine."]))
+    page.until(lambda: "0.8" in page.one("#temperature").get_attribute("placeholder"))
+    answered(page, server, "first", 1)
+    page.check(not {"temperature", "top_p", "seed", "max_tokens", "speculative"} & set(server.asked[CHAT][0]),
+               f"it was sent: {server.asked[CHAT][0]}")
+    page.set("temperature", "0")
+    page.set("max-tokens", "7")
+    answered(page, server, "second", 2)
+    page.check((server.asked[CHAT][1]["temperature"], server.asked[CHAT][1]["max_tokens"]) == (0, 7), server.asked[CHAT][1])
+
+
+@pytest.mark.parametrize("most, prompt, said", [
+    ("5", 10, "cut at your limit of 5 tokens"), ("", 507, "context is full"), ("9", 10, "the server's limit")])
+def test_the_true_reason_of_an_end_is_said(page, server, most, prompt, said):
+    server.on(CHAT, Stream(words(5), reason="length", prompt=prompt))
+    page.set("max-tokens", most)
+    answered(page, server, "first", 1)
+    page.until(lambda: said in page.text(".figures"))
+
+
+def test_a_setting_is_checked_where_it_is_typed(page, server):
+    server.on(CHAT, Stream(["Fine."]))
+    for field, odd in (("temperature", "3"), ("top-p", "0"), ("seed", "1.5"), ("max-tokens", "-1")):
+        page.set(field, odd)
+        page.check("Expected" in page.text(f"#{field}-wrong"), f"{field} {odd} was taken")
+        page.ask("first" if field == "temperature" else "")
+        page.until(lambda: page.one("#settings").is_displayed())
+        page.check(page.idle() and not server.asked[CHAT], f"it was sent with {field} {odd}")
+        page.set(field, "")
+        page.check(not page.text(f"#{field}-wrong"), "the empty default is refused")
+        page.one("#close-settings").click()
+    answered(page, server, "", 1)
+
+
+@pytest.mark.parametrize("damage", ["{", "null", "[]", "7", '"text"', '{"temperature":"hot","policy":"fast"}', '{"temperature":{"a":1}}',
+                                    '{"drafter":"gone"}', '{"speculation":[]}', '{"seed":"-1","top-p":"1e999"}', "denied", "full"])
+def test_damaged_or_denied_storage_is_a_line_and_no_dead_page(server, need, damage):
+    before = f"localStorage.setItem('{KEPT}', {damage!r})"
+    if damage == "denied":
+        before = "for (const s of ['localStorage', 'sessionStorage']) Object.defineProperty(window, s, { get() { throw new Error('denied'); } })"
+    if damage == "full":
+        before = "Storage.prototype.setItem = () => { throw new Error('QuotaExceededError'); }"
+    server.on(CHAT, Stream(["Fine."]))
+    with opened(server, need, f"storage-{damage[:4]}", before) as page:
+        if damage in ("denied", "full"):
+            page.set("seed", "7")
+        page.until(lambda: page.text("#told"))
+        answered(page, server, "first", 1)
+        page.until(lambda: page.text(".answer-text") == "Fine.")
+        page.check(not {"temperature", "top_p"} & set(server.asked[CHAT][0]), server.asked[CHAT][0])
+        log = page.driver.get_log("browser")
+        page.check(not log, f"the console says {log}")
+
+
+def test_what_was_chosen_is_remembered_and_heard_by_another_tab(page, server):
+    page.press("#theme")
+    page.press("#speculation")
+    page.set("temperature", "0.5")
+    first = page.driver.current_window_handle
+    page.driver.switch_to.new_window("tab")
+    page.driver.get(server.url)
+    page.until(lambda: page.all("#state dd"))
+    seen = page.run("return [document.documentElement.dataset.theme, document.getElementById('speculation').checked,"
+                    "document.getElementById('temperature').value]")
+    page.check(seen == ["dark", False, "0.5"], seen)
+    page.set("temperature", "0.7")
+    page.driver.switch_to.window(first)
+    page.until(lambda: page.run("return document.getElementById('temperature').value") == "0.7")
+
+
+def test_a_server_that_loads_is_waited_for(server, need):
+    loading = error(503, "the model is being loaded", Retry_After="1")
+    for path in ("/v1/models", "/props", "/load"):
+        server.on(path, loading)
+    with Page(server.url, need, name="loading") as page:
+        page.until(lambda: page.text("#model") == "loading…" and len(server.asked["/props"]) > 1)
+        server.script.clear()
+        page.until(lambda: page.text("#model") not in ("", "loading…"))
+        page.until(lambda: page.count("#drafter option") > 1 and page.all("#state dd"))
