@@ -88,31 +88,28 @@ StoredRows rows_of(StoredRows stored, const MatrixPiece& piece) {
 }  // namespace
 
 void WeightPacker::exact(PackedMatrix& target, std::span<const MatrixPiece> pieces, std::int64_t k) {
-  std::map<std::string, RowReader> opened;
   std::int64_t rows = 0;
   for (const MatrixPiece& piece : pieces) {
-    jobs_.push_back({&target, rows_of(open(piece, k, opened), piece, k), std::nullopt, piece.n, k,
-                     RowMap{.offset = rows}});
+    jobs_.push_back(
+        {&target, rows_of(open(piece, k), piece, k), std::nullopt, piece.n, k, RowMap{.offset = rows}});
     rows += round_to_panel(piece.n);
   }
   allocate(target, DType::F32, rows, k);
 }
 
 /// A matrix of which several pieces take rows is opened once.
-RowReader WeightPacker::open(const MatrixPiece& piece, std::int64_t k,
-                             std::map<std::string, RowReader>& opened) {
-  const auto [reader, fresh] = opened.try_emplace(piece.name);
+RowReader WeightPacker::open(const MatrixPiece& piece, std::int64_t k) {
+  const auto [reader, fresh] = opened_.try_emplace(piece.name);
   if (fresh) reader->second = source_.open(piece.name, {piece.stored > 0 ? piece.stored : piece.n, k});
   return reader->second;
 }
 
 void WeightPacker::fused(FusedMatrix& target, std::span<const MatrixPiece> pieces, std::int64_t k) {
-  std::map<std::string, RowReader> opened;
   std::vector<RowReader> readers;
   std::vector<DType> types;
   std::vector<std::optional<StoredRows>> kept;
   for (const MatrixPiece& piece : pieces) {
-    readers.push_back(rows_of(open(piece, k, opened), piece, k));
+    readers.push_back(rows_of(open(piece, k), piece, k));
     auto rows = stored(piece.name);
     if (rows) rows = rows_of(*std::move(rows), piece);
     kept.push_back(rows);

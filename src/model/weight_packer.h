@@ -78,8 +78,7 @@ class WeightPacker {
   void exact(PackedMatrix& target, std::span<const MatrixPiece> pieces, std::int64_t k);
 
   /// Pieces [n, k] one below the other. Their types may differ; pieces that are no whole panels, or of which
-  /// only some would be quantised, become floats. Takes care of the memory, too. A matrix of which several
-  /// take rows is opened once.
+  /// only some would be quantised, become floats. Takes care of the memory, too.
   void fused(FusedMatrix& target, std::span<const MatrixPiece> pieces, std::int64_t k);
 
   const WeightSource& source() const { return source_; }
@@ -100,7 +99,7 @@ class WeightPacker {
 
     std::int64_t row(std::int64_t i) const { return map.row(i, rows); }
   };
-  RowReader open(const MatrixPiece& piece, std::int64_t k, std::map<std::string, RowReader>& opened);
+  RowReader open(const MatrixPiece& piece, std::int64_t k);
   /// A matrix that keeps its stored values.
   std::optional<StoredRows> stored(const std::string& name) const;
   void allocate(PackedMatrix& target, DType type, std::int64_t n, std::int64_t k);
@@ -112,6 +111,7 @@ class WeightPacker {
   std::int64_t reserved_bytes_ = 0;
   WeightSource& source_;
   std::vector<Job> jobs_;
+  std::map<std::string, RowReader> opened_;  ///< for pieces: several take rows of one matrix
 };
 
 /// Where a decoder layer differs from those of a model.
