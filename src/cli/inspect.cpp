@@ -50,20 +50,21 @@ std::string_view name(RopeConfig::Scaling scaling) {
 
 ordered_json describe_model(const Checkpoint& checkpoint) {
   const ModelConfig config = ModelConfig::from_json(checkpoint.config(), checkpoint.path().string());
-  ordered_json model = {{"family", config.family},
-                        {"layers", config.layers},
-                        {"hidden_size", config.hidden},
-                        {"intermediate_size", config.intermediate},
-                        {"heads", config.heads},
-                        {"kv_heads", config.kv_heads},
-                        {"head_dim", config.head_dim},
-                        {"vocabulary", config.vocab},
-                        {"context", config.max_context},
-                        {"rope_theta", config.rope().theta},
-                        {"rope_scaling", name(config.rope().scaling)},
-                        {"tied_embeddings", config.tied_embeddings},
-                        {"qkv_bias", config.layer(0).qkv_bias},
-                        {"qk_norm", config.layer(0).qk_norm != QkNorm::None}};
+  ordered_json model = {
+      {"family", config.family},
+      {"layers", config.layers},
+      {"hidden_size", config.hidden},
+      {"intermediate_size", config.intermediate},
+      {"heads", config.heads},
+      {"kv_heads", config.kv_heads},
+      {"head_dim", config.head_dim},
+      {"vocabulary", config.vocab},
+      {"context", config.max_context},
+      {"rope_theta", config.rope().none ? ordered_json() : ordered_json(config.rope().theta)},
+      {"rope_scaling", name(config.rope().scaling)},
+      {"tied_embeddings", config.tied_embeddings},
+      {"qkv_bias", config.layer(0).qkv_bias},
+      {"qk_norm", config.layer(config.first_attention()).qk_norm != QkNorm::None}};
   return model;
 }
 
@@ -237,9 +238,11 @@ void print(const ordered_json& found, Output& out) {
                              model["qk_norm"] == true ? ", QK norm" : "",
                              model["tied_embeddings"] == true ? ", tied head" : ""));
     row("vocabulary", grouped(model["vocabulary"].get<std::int64_t>()));
-    row("context",
-        fmt::format("{} (rope theta {}, scaling {})", grouped(model["context"].get<std::int64_t>()),
-                    text(model["rope_theta"]), text(model["rope_scaling"])));
+    row("context", fmt::format("{} ({})", grouped(model["context"].get<std::int64_t>()),
+                               model["rope_theta"].is_null()
+                                   ? "nothing rotates"
+                                   : fmt::format("rope theta {}, scaling {}", text(model["rope_theta"]),
+                                                 text(model["rope_scaling"]))));
   }
   if (const ordered_json& weights = found["weights"]; !weights.is_null()) {
     std::string types;
@@ -257,12 +260,14 @@ void print(const ordered_json& found, Output& out) {
   if (const ordered_json& memory = found["memory"]; !memory.is_null()) {
     const ordered_json& per_token = memory["kv_bytes_per_token"];
     const ordered_json& small = per_token["q8_0"];
+    const auto states = memory["state_bytes"].get<double>();
     row("memory",
         fmt::format(
-            "{:.1f} MB of packed weights; keys and values {:.1f} KB a token{}, {:.1f} MB for the whole "
+            "{:.1f} MB of packed weights; keys and values {:.1f} KB a token{}{}, {:.1f} MB for the whole "
             "context",
             memory["weight_bytes"].get<double>() / 1e6, per_token["bf16"].get<double>() / 1e3,
             small.is_null() ? "" : fmt::format(" (q8_0: {:.1f})", small.get<double>() / 1e3),
+            states > 0 ? fmt::format(", states {:.1f} MB", states / 1e6) : "",
             memory["kv_bytes_full_context"]["bf16"].get<double>() / 1e6));
   }
   if (const ordered_json& tokenizer = found["tokenizer"]; !tokenizer.is_null()) {
