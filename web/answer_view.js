@@ -17,12 +17,17 @@ export class AnswerView {
     this.tools = el("div", { class: "tools" }, this.button);
     this.node = el("article", { class: "answer", "aria-label": title || "Answer" }, title && el("h3", {}, title),
       this.text, this.legend, el("div", { class: "foot" }, this.figures, this.tools));
-    this.text.addEventListener("click", (event) => {
-      const token = this.spans.indexOf(event.target), at = answer.rounds.findIndex((r) => r.from <= token && token < r.to);
-      if (token >= 0 && at >= 0) showRound(this, at);
-    });
+    this.text.addEventListener("click", (event) => this.choose(event));
     this.draw = this.draw.bind(this);
     answer.onchange = () => drawSoon(this.draw);
+  }
+
+  // Opens the round of a token, unless the click was one of two that select a word, or ended a selection.
+  choose(event) {
+    clearTimeout(this.opening);
+    const token = this.spans.indexOf(event.target), at = this.answer.rounds.findIndex((r) => r.from <= token && token < r.to);
+    if (token < 0 || at < 0 || event.detail > 1 || !getSelection().isCollapsed) return;
+    this.opening = setTimeout(() => { if (getSelection().isCollapsed) showRound(this, at); }, event.detail === 0 ? 0 : 300);
   }
 
   spansOf(at) {
@@ -32,7 +37,7 @@ export class AnswerView {
 
   span({ text, drafter, depth, thought }) {
     const index = proposerIndex(drafter);
-    return el("span", { class: thought ? "token thought" : "token", title: index > 0 ? `${drafter}, depth ${depth}` : "the model's own",
+    return el("span", { class: thought ? "token thought" : "token", "data-drafted": index > 0 && "", title: index > 0 ? `${drafter}, depth ${depth}` : "the model's own",
       style: `background:${proposerColour(index, depth)}` }, text);
   }
 

@@ -17,12 +17,15 @@ let running = null;  // AbortController of what runs
 
 const announce = (text) => { byId("said").textContent = text; };
 
+// The focus does not stay on a button that goes.
 function busy(controller) {
+  const held = document.activeElement;
   running = controller;
   byId("stop").hidden = !controller;
   for (const id of ["send", "race"]) byId(id).hidden = Boolean(controller);
   for (const id of ["fresh", "trim", "room-fresh"]) byId(id).disabled = Boolean(controller);
   document.querySelectorAll(".again").forEach((b) => { b.disabled = Boolean(controller); });
+  if (held === document.body || held?.matches("#send, #race, #stop, .again, #trim")) focusComposer();
 }
 
 export const isRunning = () => running !== null;
@@ -51,6 +54,7 @@ async function answerInto(view, messages, signal) {
     view.answer.end("stopped", null);
   } finally {
     view.node.classList.remove("running");
+    view.draw();
   }
 }
 

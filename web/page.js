@@ -11,6 +11,11 @@ import { keep } from "./storage.js";
 const examples = ["Write a function that reverses a linked list in C.", "Explain how a rainbow forms, for a child.",
   "List the planets with one fact each."];
 
+function closeSettings() {
+  toggleSettings(false);
+  byId("open-settings").focus();
+}
+
 function welcome() {
   clear();
   byId("log").append(el("div", { id: "welcome" }, el("h2", {}, "The same answer, sooner"),
@@ -33,7 +38,7 @@ byId("theme").addEventListener("click", () => {
   keep("localStorage", "augur-theme", currentTheme());
 });
 byId("open-settings").addEventListener("click", () => toggleSettings());
-byId("close-settings").addEventListener("click", () => { toggleSettings(false); byId("open-settings").focus(); });
+byId("close-settings").addEventListener("click", closeSettings);
 byId("prompt").addEventListener("input", fit);
 byId("prompt").addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -41,7 +46,14 @@ byId("prompt").addEventListener("keydown", (event) => {
   send();
 });
 addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && isRunning() && !document.querySelector("dialog[open]")) stop();
+  if (event.key !== "Escape" || document.querySelector("dialog[open]")) return;
+  if (byId("settings").contains(document.activeElement)) closeSettings();
+  else if (isRunning()) stop();
+});
+// Without tints and sizes.
+byId("log").addEventListener("copy", (event) => {
+  event.clipboardData.setData("text/plain", getSelection().toString());
+  event.preventDefault();
 });
 loadSettings();
 prepareRounds();

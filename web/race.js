@@ -31,6 +31,7 @@ export function race(messages, signal) {
         return signal.aborted ? "Stopped." : "No result.";
       } finally {
         view.node.classList.remove("running");
+        view.draw();
       }
     }
     return null;

@@ -120,7 +120,14 @@ export function repeatableBody(messages) {
   return { ...body, seed: body.seed ?? anySeed() };
 }
 
+// In a narrow window they cover the conversation, which then takes no focus.
+const narrow = matchMedia("(max-width: 760px)");
+const cover = () => { document.querySelector("main").inert = narrow.matches && document.body.classList.contains("with-settings"); };
+narrow.addEventListener("change", cover);
+
 export function toggleSettings(open) {
-  document.body.classList.toggle("with-settings", open);
-  byId("open-settings").setAttribute("aria-expanded", String(document.body.classList.contains("with-settings")));
+  const opened = document.body.classList.toggle("with-settings", open);
+  byId("open-settings").setAttribute("aria-expanded", String(opened));
+  cover();
+  if (opened && narrow.matches) byId("system").focus();
 }

@@ -1,7 +1,7 @@
 // Who proposed a token, as a colour; the draft tree of a round, as a picture.
 function proposerColour(index, depth) {
   const strength = Math.min(0.75, 0.22 + 0.11 * depth);
-  return index === 0 ? "transparent" : `color-mix(in srgb, var(--c${1 + (index - 1) % 9}) ${Math.round(100 * strength)}%, transparent)`;
+  return index === 0 ? "transparent" : `color-mix(in srgb, var(--c${1 + (index - 1) % 9}) calc(${Math.round(100 * strength)}% * var(--tint)), transparent)`;
 }
 
 // Tidy enough: leaves get rows of their own, parents stand in the middle of their children.

@@ -1,7 +1,9 @@
 """The chat page with answers that a script writes: what it does with long, failed and odd ones."""
 import re
+import threading
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from augur_server import PATIENCE, Server
@@ -230,7 +232,7 @@ def test_the_true_reason_of_an_end_is_said(page, server, most, prompt, said):
 
 def test_a_setting_is_checked_where_it_is_typed(page, server):
     server.on(CHAT, Stream(["Fine."]))
-    for field, odd in (("temperature", "3"), ("top-p", "0"), ("seed", "1.5"), ("max-tokens", "-1")):
+    for field, odd in (("temperature", "3"), ("top-p", "1.5"), ("seed", "1.5"), ("max-tokens", "-1")):
         page.set(field, odd)
         page.check("Expected" in page.text(f"#{field}-wrong"), f"{field} {odd} was taken")
         page.ask("first" if field == "temperature" else "")
@@ -287,3 +289,111 @@ def test_a_server_that_loads_is_waited_for(server, need):
         server.script.clear()
         page.until(lambda: page.text("#model") not in ("", "loading…"))
         page.until(lambda: page.count("#drafter option") > 1 and page.all("#state dd"))
+
+
+def test_a_double_click_selects_a_word_and_copies_plain_text(page, server):
+    server.on(CHAT, Stream(["Once ", "up", "on ", "a ", "time ", "two ", "friends ", "met."]))
+    answered(page, server, "first", 1)
+    page.until(lambda: page.count(".answer .token") == 8)
+    ActionChains(page.driver).double_click(page.all(".answer .token")[1]).perform()
+    page.check(page.run("return getSelection().toString().trim()") == "upon", page.run("return getSelection().toString()"))
+    kinds = page.run("""
+        const data = new DataTransfer(), event = new ClipboardEvent("copy", { clipboardData: data, bubbles: true, cancelable: true });
+        document.querySelector(".answer .token").dispatchEvent(event);
+        return [[...data.types], data.getData("text/plain").trim(), event.defaultPrevented];""")
+    page.check(kinds == [["text/plain"], "upon", True], kinds)
+    page.check(not page.one("#rounds").is_displayed(), "the round was opened")
+    page.run("getSelection().removeAllRanges()")
+    page.all(".answer .token")[4].click()
+    page.until(lambda: page.one("#rounds").is_displayed())
+    ActionChains(page.driver).send_keys(*[Keys.TAB] * 9).perform()
+    page.check(page.run("return document.activeElement === document.body || document.getElementById('rounds').contains(document.activeElement)"),
+               "the focus left the dialog")
+    ActionChains(page.driver).send_keys(Keys.ESCAPE).perform()
+    page.until(lambda: not page.one("#rounds").is_displayed())
+
+
+CONTRAST = """
+    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    canvas.canvas.width = canvas.canvas.height = 1;
+    const painted = (...colours) => {
+        for (const c of colours) { canvas.fillStyle = c; canvas.fillRect(0, 0, 1, 1); }
+        return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+    };
+    const light = (c) => c.map((x) => x / 255).map((x) => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0);
+    const contrast = (node) => {
+        const under = [];
+        for (let n = node; n; n = n.parentElement) under.unshift(getComputedStyle(n).backgroundColor);
+        const [low, high] = [light(painted(...under)), light(painted(...under, getComputedStyle(node).color))].sort((a, b) => a - b);
+        return (high + 0.05) / (low + 0.05);
+    };"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_has_contrast(server, need, theme):
+    """4.5 on every tint, as painted, and on what verdicts and warnings are."""
+    server.on(CHAT, Stream(words(12)))
+    with Page(server.url, need, theme=theme, name=theme) as page:
+        page.ask("first", "#race")
+        page.until(lambda: page.idle() and page.text(".verdict").startswith("identical"))
+        server.on(CHAT, error(500, "broke"))
+        page.ask("second")
+        page.until(lambda: page.count(".warn"))
+        least = page.run(CONTRAST + """
+            const token = document.querySelector(".lanes .token"), found = {};
+            for (let i = 1; i <= 9; ++i) for (const depth of [0, 1, 4, 16]) {
+                token.style.background = proposerColour(i, depth);
+                if (getComputedStyle(token).backgroundColor === "rgba(0, 0, 0, 0)") throw new Error("no tint");
+                found[`tint ${i} ${depth}`] = contrast(token);
+            }
+            for (const s of [".verdict b", ".warn", ".figures span", ".legend span", ".note", "#send", "#told", "#context-left"])
+                found[s] = contrast(document.querySelector(s));
+            return Object.entries(found).sort((a, b) => a[1] - b[1])[0];""")
+        page.check(least[1] >= 4.5, f"{least[0]} has {least[1]:.2f}")
+
+
+def test_the_focus_stays_in_the_composer_and_the_status_is_true(page, server):
+    focused = "return document.activeElement.id"
+    server.on(CHAT, Stream(["Fine."]), Stream(["Better."]), error(500, "broke"))
+    page.ask("first", "#send")
+    page.until(lambda: page.text(".answer-text") == "Fine." and page.idle())
+    page.check(page.run(focused) == "prompt", f"after Send the focus is at {page.run(focused)}")
+    page.one(".again").click()
+    page.until(lambda: page.text(".answer-text") == "Better." and page.idle())
+    page.check(page.run(focused) == "prompt", f"after Regenerate the focus is at {page.run(focused)}")
+    page.ask("second", "#send")
+    page.until(lambda: "broke" in page.text("#said") and page.idle())
+    held = threading.Event()
+    server.on(CHAT, Stream(words(9), gate=held))
+    page.ask("", "#send")
+    page.until(lambda: len(server.asked[CHAT]) == 1)
+    page.one("#stop").click()
+    page.until(page.idle)
+    held.set()
+    page.check(page.run(focused) == "prompt", f"after Stop the focus is at {page.run(focused)}")
+    page.check(page.text("#said") == "Stopped before an answer began.", page.text("#said"))
+    page.one("#open-settings").click()
+    page.one("#system").send_keys(Keys.ESCAPE)
+    page.until(lambda: not page.one("#settings").is_displayed())
+    page.check(page.run(focused) == "open-settings", "Escape lost the focus")
+
+
+def test_a_small_window_and_forced_colours_are_usable(server, need):
+    server.on(CHAT, Stream(words(40)))
+    with Page(server.url, need, size=(320, 256), name="small") as page:
+        page.media({"forced-colors": "active"})
+        for selector in ("#prompt", "#send", "#open-settings", "#theme"):
+            page.run("arguments[0].scrollIntoView()", page.one(selector))
+            box = page.run("const b = arguments[0].getBoundingClientRect(); return [b.left, b.right, b.top, b.bottom]", page.one(selector))
+            page.check(box[0] >= 0 and box[1] <= 320 and box[2] < 256 and box[3] > 0, f"{selector} is at {box}")
+        page.ask("first", "#send")
+        page.until(lambda: page.count(".answer .token") == 40 and page.idle())
+        page.check(not page.wider(), "the page is wider than the window")
+        page.check("underline" in page.run("return getComputedStyle(document.querySelector('[data-drafted]')).textDecorationLine"),
+                   "drafted tokens are not told apart")
+        size = "return parseFloat(getComputedStyle(document.querySelector(arguments[0])).fontSize)"
+        before = [page.run(size, s) for s in (".answer-text", ".figures", "#send", "#prompt")]
+        page.run("document.documentElement.style.fontSize = '32px'")
+        grown = [page.run(size, s) for s in (".answer-text", ".figures", "#send", "#prompt")]
+        page.check(all(g == 2 * b for g, b in zip(grown, before)), f"{before} became {grown}")
