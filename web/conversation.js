@@ -5,7 +5,7 @@ import { complete } from "./api.js";
 import { Chat } from "./chat.js";
 import { fit, focusComposer, giveBack, write, written } from "./composer.js";
 import { fits, measureSoon, trim } from "./context.js";
-import { follow } from "./frames.js";
+import { drawNow, follow } from "./frames.js";
 import { race } from "./race.js";
 import { requestBody, settingsAreValid } from "./settings.js";
 import { TurnView, asked } from "./turn_view.js";
@@ -54,7 +54,7 @@ async function answerInto(view, messages, signal) {
     view.answer.end("stopped", null);
   } finally {
     view.node.classList.remove("running");
-    view.draw();
+    drawNow(view.draw);
   }
 }
 

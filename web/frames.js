@@ -17,9 +17,14 @@ export function follow() {
   drawSoon(() => {});
 }
 
+// At once: where something has ended, what is said of it and what is seen agree.
+export function drawNow(draw) {
+  draw();
+  if (follows) log.scrollTop = log.scrollHeight;
+}
+
 function drawAll() {
   const draws = [...waiting];
   waiting.clear();
-  for (const draw of draws) draw();
-  if (follows) log.scrollTop = log.scrollHeight;
+  drawNow(() => draws.forEach((draw) => draw()));
 }

@@ -2,6 +2,7 @@
 import { Answer } from "./answer.js";
 import { AnswerView } from "./answer_view.js";
 import { complete } from "./api.js";
+import { drawNow } from "./frames.js";
 import { repeatableBody, speculative } from "./settings.js";
 
 // Of two answers: whether their token ids are the same, from where they differ, and how much sooner the second was.
@@ -31,7 +32,7 @@ export function race(messages, signal) {
         return signal.aborted ? "Stopped." : "No result.";
       } finally {
         view.node.classList.remove("running");
-        view.draw();
+        drawNow(view.draw);
       }
     }
     return null;

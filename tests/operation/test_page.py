@@ -47,7 +47,7 @@ def stop(page):
     page.driver.execute_script(r"""
         const send = window.fetch;
         window.fetch = async (url, options) => {
-            if (!options?.body) return send(url, options);
+            if (url !== "/v1/chat/completions") return send(url, options);
             window.fetch = send;
             const answer = await send(url, options);
             const reader = answer.body.getReader(), decoder = new TextDecoder(), encoder = new TextEncoder();
