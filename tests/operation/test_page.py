@@ -64,8 +64,9 @@ def stop(page):
                     controller.enqueue(encoder.encode(events.join("")));
                 } }), { status: answer.status, headers: answer.headers });
         };""")
+    turns = page.count(".turn")
     page.ask("Tell me a very long story of a river.")
-    page.until(lambda: len(page.all(".turn:last-child .token")) > 5)
+    page.until(lambda: page.count(".turn") > turns and page.count(".turn:last-child .token") > 5)
     page.press("#stop")
     page.until(page.idle)
     page.check("stopped" in page.all(".figures")[-1].text, "the answer was not stopped")
