@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/every_width.h"
 #include "kernels/ops.h"
 #include "lab/train/torch_rows.h"
 
@@ -14,6 +15,7 @@ namespace {
 constexpr std::int64_t kLanes = 16;  // sums in so many parts, which compilers make vectors of
 
 /// sum p_i and sum p_i x_i.
+AUGUR_FOR_EVERY_WIDTH
 std::array<float, 2> moments(const float* p, const float* x, std::int64_t n) {
   std::array<float, kLanes> sums{}, products{};
   std::int64_t i = 0;
@@ -35,17 +37,24 @@ std::array<float, 2> moments(const float* p, const float* x, std::int64_t n) {
   return out;
 }
 
+/// q becomes w (q - p).
+AUGUR_FOR_EVERY_WIDTH
+void weighed_difference(float* q, const float* p, float w, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) q[i] = w * (q[i] - p[i]);
+}
+
 }  // namespace
 
-RowGrades grade_rows(torch::Tensor& logits, const torch::Tensor& targets, const torch::Tensor& wanted,
-                     const torch::Tensor& weights, bool learning) {
+RowGrades grade_rows(torch::Tensor& logits, const torch::Tensor& targets, const torch::Tensor& favourites,
+                     const torch::Tensor& wanted, const torch::Tensor& weights, bool learning) {
   const std::int64_t rows = logits.size(0);
   const TorchRows outputs(logits), distributions(targets);
   const std::int64_t width = outputs.width();
   RowGrades out{.loss = torch::empty({rows}, torch::kFloat32), .agreed = torch::empty({rows}, torch::kBool)};
   const auto* target = wanted.data_ptr<std::int64_t>();
   const float* weight = weights.defined() ? weights.data_ptr<float>() : nullptr;
-  std::vector<float> x(static_cast<std::size_t>(width)), p(x.size()), q(x.size());
+  const auto* favourite = favourites.data_ptr<std::int64_t>();
+  std::vector<float> x(static_cast<std::size_t>(width)), p(x.size());
   for (std::int64_t r = 0; r < rows; ++r) {
     outputs.read(r, 0, x);
     distributions.read(target[r], 0, p);
@@ -53,11 +62,11 @@ RowGrades grade_rows(torch::Tensor& logits, const torch::Tensor& targets, const 
     const float norm = log_sum_exp(x.data(), width);
     const auto [sum, product] = moments(p.data(), x.data(), width);
     out.loss.data_ptr<float>()[r] = w * (sum * norm - product);
-    out.agreed.data_ptr<bool>()[r] = argmax(x.data(), width) == argmax(p.data(), width);
+    out.agreed.data_ptr<bool>()[r] = argmax(x.data(), width) == favourite[target[r]];
     if (!learning) continue;
-    exp_row(x.data(), width, norm, 1.0f, q.data());
-    for (std::size_t i = 0; i < q.size(); ++i) q[i] = w * (q[i] - p[i]);
-    outputs.write(r, 0, q);
+    exp_row(x.data(), width, norm, 1.0f, x.data());
+    weighed_difference(x.data(), p.data(), w, width);
+    outputs.write(r, 0, x);
   }
   return out;
 }

@@ -14,9 +14,10 @@ struct RowGrades {
 };
 
 /// On the CPU only. Row r of `logits` [R, V] is graded against row wanted[r] (int64) of `targets` [T, V].
-/// `weights` [R] float32; undefined: all 1. With `learning` d loss / d logits takes the place of the logits.
-RowGrades grade_rows(torch::Tensor& logits, const torch::Tensor& targets, const torch::Tensor& wanted,
-                     const torch::Tensor& weights, bool learning);
+/// `favourites` [T] int64: row_favourites(targets). `weights` [R] float32; undefined: all 1. With `learning`
+/// d loss / d logits takes the place of the logits.
+RowGrades grade_rows(torch::Tensor& logits, const torch::Tensor& targets, const torch::Tensor& favourites,
+                     const torch::Tensor& wanted, const torch::Tensor& weights, bool learning);
 
 /// The column of each row's largest value, the first of equal ones. x [R, V]; -> [R] int64
 torch::Tensor row_favourites(const torch::Tensor& x);

@@ -132,8 +132,8 @@ torch::Tensor feed_forward(const TorchLayer& layer, const ModelConfig& c, const 
   const torch::Tensor gate = linear_rows(m, layer.gate, layer.gate_bias);
   const torch::Tensor up = linear_rows(m, layer.up, layer.up_bias);
   const torch::Tensor opened =
-      layer.spec.activation == Activation::Silu ? torch::silu(gate) : torch::gelu(gate, "tanh");
-  return added(layer, c, x, linear_rows(opened * up, layer.down, layer.down_bias), layer.mlp_after_norm);
+      layer.spec.activation == Activation::Silu ? silu_gated(gate, up) : torch::gelu(gate, "tanh") * up;
+  return added(layer, c, x, linear_rows(opened, layer.down, layer.down_bias), layer.mlp_after_norm);
 }
 
 torch::Tensor run_layer(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& x,

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/cpu.h"
+#include "lab/train/fused_rows.h"
 
 namespace augur {
 
@@ -54,8 +55,13 @@ torch::Tensor shaped(const torch::Tensor& results, const LogitForm& form) {
 }
 
 torch::Tensor rms_norm(const torch::Tensor& x, const torch::Tensor& weight, double eps) {
+  if (x.is_cpu()) return normed_rows(x, weight, eps);
   const torch::Tensor f = x.to(torch::kFloat32);
   return f * torch::rsqrt(f.square().mean(-1, true) + eps) * weight;
+}
+
+torch::Tensor silu_gated(const torch::Tensor& gate, const torch::Tensor& up) {
+  return gate.is_cpu() ? gated_rows(gate, up) : torch::silu(gate) * up;
 }
 
 Rotation make_rotation(const RopeTable& table, const torch::Tensor& positions) {
@@ -78,6 +84,7 @@ torch::Tensor query_growth(const QueryGrowth& growth, const torch::Tensor& posit
 
 torch::Tensor rotate(const torch::Tensor& x, const Rotation& rotation) {
   if (!rotation.cos.defined()) return x.to(torch::kFloat32);
+  if (x.is_cpu()) return rotated_rows(x, rotation.cos, rotation.sin);
   if (const std::int64_t dims = rotation.cos.size(1); dims < x.size(-1)) {
     return torch::cat({rotate(x.slice(-1, 0, dims), rotation), x.slice(-1, dims).to(torch::kFloat32)}, -1);
   }

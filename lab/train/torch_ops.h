@@ -32,6 +32,9 @@ torch::Tensor shaped(const torch::Tensor& results, const LogitForm& form);
 /// x / sqrt(mean(x^2) + eps) * weight over the last dimension, float32.
 torch::Tensor rms_norm(const torch::Tensor& x, const torch::Tensor& weight, double eps);
 
+/// silu(gate) * up, in their type.
+torch::Tensor silu_gated(const torch::Tensor& gate, const torch::Tensor& up);
+
 /// Cosines and sines [positions, rotated dimensions], halves repeated; not defined: nothing is rotated.
 struct Rotation {
   torch::Tensor cos;

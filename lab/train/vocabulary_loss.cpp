@@ -86,12 +86,13 @@ bool is_plain(const VocabularyTargets& t) {
 /// What is asked of every distribution as often as it is a row's target.
 struct KnownOfTargets {
   torch::Tensor favourites;  ///< [T] int64
-  torch::Tensor masses;      ///< [T] float32: sums, 1 but for rounding
+  torch::Tensor
+      masses;  ///< [T] float32: sums, 1 but for rounding; undefined on the CPU, where they cost nothing
 };
 
 KnownOfTargets known_of(const VocabularyTargets& t) {
-  if (t.targets.is_cpu() || !is_plain(t))
-    return {};  // where rows are worked through one by one they cost nothing
+  if (!is_plain(t)) return {};
+  if (t.targets.is_cpu()) return {.favourites = row_favourites(t.targets), .masses = {}};
   return {.favourites = t.targets.argmax(-1), .masses = t.targets.sum(-1, false, torch::kFloat32)};
 }
 
@@ -115,10 +116,11 @@ Chunk grade_in_passes(torch::Tensor logits, const VocabularyTargets& t, const Kn
   return out;
 }
 
-Chunk grade_plainly(torch::Tensor logits, const VocabularyTargets& t, std::int64_t begin, std::int64_t end,
-                    bool learning) {
+Chunk grade_plainly(torch::Tensor logits, const VocabularyTargets& t, const KnownOfTargets& known,
+                    std::int64_t begin, std::int64_t end, bool learning) {
   const torch::Tensor weights = t.weights.defined() ? t.weights.slice(0, begin, end) : torch::Tensor();
-  const RowGrades rows = grade_rows(logits, t.targets, t.wanted.slice(0, begin, end), weights, learning);
+  const RowGrades rows =
+      grade_rows(logits, t.targets, known.favourites, t.wanted.slice(0, begin, end), weights, learning);
   return {.loss = rows.loss,
           .gradient = learning ? logits : torch::Tensor(),
           .agreed = rows.agreed,
@@ -156,7 +158,7 @@ class Loss : public torch::autograd::Function<Loss> {
       Chunk chunk;
       torch::Tensor steepness;
       if (is_plain(*targets) && form.is_identity() && !is_there(x) && !is_there(bias)) {
-        chunk = h.is_cpu() ? grade_plainly(std::move(scores), *targets, begin, end, learning)
+        chunk = h.is_cpu() ? grade_plainly(std::move(scores), *targets, known, begin, end, learning)
                            : grade_in_passes(std::move(scores), *targets, known, begin, end, learning);
       } else {
         torch::Tensor logits = scores.to(torch::kFloat32);

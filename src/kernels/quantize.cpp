@@ -7,19 +7,12 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/every_width.h"
 #include "kernels/cpu/quant_format.h"
 
 namespace augur {
 
-// The searches gain two to three times by wider registers. Sums have 16 lanes and nothing is fused, so the
-// bits are the same. Not under sanitizers, which do not bear with the choice at the program's start, nor with
-// Clang.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
-#define AUGUR_FOR_EVERY_WIDTH [[gnu::target_clones("avx512f", "avx2", "default")]]
-#else
-#define AUGUR_FOR_EVERY_WIDTH
-#endif
+// The searches gain two to three times by wider registers: AUGUR_FOR_EVERY_WIDTH.
 
 namespace {
 

@@ -102,8 +102,9 @@ TEST(RowGrades, AreTheFormulae) {
     const torch::Tensor wanted = torch::tensor({6, 0, 0, 3, 2, 1, 5}, torch::kInt64);
     const torch::Tensor weights = torch::tensor({1.0f, 0.5f, 2.0f, 0.0f, 1.0f, 1.0f, 0.25f});
     torch::Tensor kept = logits.clone(), gradient = logits.clone();
-    const RowGrades graded = grade_rows(kept, targets, wanted, {}, false);
-    const RowGrades learnt = grade_rows(gradient, targets, wanted, weights, true);
+    const torch::Tensor favourites = row_favourites(targets);
+    const RowGrades graded = grade_rows(kept, targets, favourites, wanted, {}, false);
+    const RowGrades learnt = grade_rows(gradient, targets, favourites, wanted, weights, true);
     const torch::Tensor x = logits.to(torch::kFloat64),
                         p = targets.index_select(0, wanted).to(torch::kFloat64);
     const torch::Tensor loss = -(p * x.log_softmax(-1)).sum(-1);
