@@ -15,8 +15,8 @@ bool is_muons(const torch::Tensor& parameter);
 /// The direction of a step: momentum's singular values brought near 1 by five Newton-Schulz iterations (in
 /// bfloat16), then scaled by 0.2 sqrt(max(rows, columns)) (Liu et al. 2025, "Muon is scalable for LLM
 /// training", section 2.2), which is the size of AdamW's steps: both take the same learning rate. [rows,
-/// columns] float32
-torch::Tensor muon_direction(const torch::Tensor& momentum);
+/// columns] float32 each. Matrices of one shape, or of one and the other way round, are multiplied together.
+std::vector<torch::Tensor> muon_directions(const std::vector<torch::Tensor>& momenta);
 
 struct MuonOptions final : torch::optim::OptimizerCloneableOptions<MuonOptions> {
   explicit MuonOptions(double rate) : lr_(rate) {}

@@ -19,7 +19,7 @@ TEST(Muon, MovesAllDirectionsAlike) {
     // Singular values from 1 to 1/100: a step along the gradient itself would hardly move the last ones.
     const torch::Tensor scales = torch::logspace(0, -2, columns);
     const torch::Tensor momentum = torch::randn({rows, columns}, generator) * scales;
-    const torch::Tensor step = muon_direction(momentum);
+    const torch::Tensor step = muon_directions({momentum}).at(0);
     ASSERT_EQ(step.sizes(), momentum.sizes());
     const torch::Tensor sizes =
         torch::linalg_svdvals(step) / (0.2 * std::sqrt(static_cast<double>(std::max(rows, columns))));
@@ -29,6 +29,21 @@ TEST(Muon, MovesAllDirectionsAlike) {
     // The size of AdamW's, about 0.2 a weight.
     EXPECT_NEAR(step.square().mean().sqrt().item<double>(), 0.2, 0.05);
   }
+}
+
+TEST(Muon, MovesEachOfManyAsItWouldAlone) {
+  torch::Generator generator = keyed_generator(4);
+  std::vector<torch::Tensor> momenta;
+  for (const auto& [rows, columns] : {std::pair{32, 96}, {96, 32}, {48, 48}, {32, 96}, {64, 96}})
+    momenta.push_back(torch::randn({rows, columns}, generator) * (1.0 + std::size(momenta)));
+  const std::vector<torch::Tensor> together = muon_directions(momenta);
+  ASSERT_EQ(together.size(), momenta.size());
+  for (std::size_t i = 0; i < momenta.size(); ++i) {
+    const torch::Tensor alone = muon_directions({momenta[i]}).at(0);
+    ASSERT_EQ(together[i].sizes(), momenta[i].sizes()) << i;
+    EXPECT_LT(((together[i] - alone).norm() / alone.norm()).item<double>(), 1e-2) << i;  // bfloat16
+  }
+  EXPECT_TRUE(muon_directions({}).empty());
 }
 
 TEST(Muon, LeavesVectorsToAdamW) {
