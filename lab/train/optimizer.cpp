@@ -81,6 +81,19 @@ void Optimizer::take_gradients(NamedTensors from) {
   }
 }
 
+std::int64_t Optimizer::numbers() const {
+  std::int64_t all = 0;
+  for (const auto& [name, tensor] : parameters_) all += tensor.numel();
+  return all;
+}
+
+std::int64_t Optimizer::checkpoint_bytes() const {
+  std::int64_t floats = 0;
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    floats += parameters_[i].second.numel() * (is_muons_[i] ? 2 : 3);  // with one moment, or two
+  return floats * static_cast<std::int64_t>(sizeof(float));
+}
+
 NamedTensors Optimizer::state() {
   NamedTensors kept;
   std::vector<std::int64_t> updates;

@@ -36,6 +36,10 @@ class Optimizer {
   void take_gradients(NamedTensors from);
 
   const NamedTensors& parameters() const { return parameters_; }
+  /// How many numbers the parameters are.
+  std::int64_t numbers() const;
+  /// What parameters and state() take in a checkpoint, about.
+  std::int64_t checkpoint_bytes() const;
   /// What a checkpoint keeps of the optimizer.
   NamedTensors state();
   /// Takes it from a checkpoint that was written after so many steps.

@@ -41,6 +41,12 @@ Grade run_packs(Learner& learner, std::span<const Example> examples, std::int64_
   return grade;
 }
 
+std::int64_t tokens_of(const std::vector<Example>& examples) {
+  std::int64_t tokens = 0;
+  for (const Example& example : examples) tokens += std::ssize(example.tokens);
+  return tokens;
+}
+
 /// What two settings say differently, "place: found, now expected".
 std::string differences(const nlohmann::json& found, const nlohmann::json& expected) {
   const nlohmann::json a = found.flatten(), b = expected.flatten();
@@ -66,12 +72,6 @@ double visit_cost(const Example& example) {
   const auto learnt =
       std::count_if(example.learn.begin(), example.learn.end(), [](auto l) { return l != 0; });
   return tokens + static_cast<double>(learnt) + tokens * tokens / 1000;
-}
-
-std::string duration(double seconds) {
-  const auto minutes = static_cast<std::int64_t>(seconds / 60);
-  if (minutes >= 60) return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
-  return minutes > 0 ? fmt::format("{} min", minutes) : fmt::format("{:.0f} s", seconds);
 }
 
 }  // namespace
@@ -165,18 +165,49 @@ Grade TrainingRun::run_all(std::vector<Example> examples, bool learn) {
   return grade;
 }
 
-void TrainingRun::step() {
-  optimizer_.clear_gradients();
+std::vector<Example> TrainingRun::step_from(std::int64_t position) {
   std::vector<Example> examples;
-  std::int64_t taken = 0;
-  while (taken < options_.step_tokens) {
-    Example example = data_[training_set_[static_cast<std::size_t>(order_.at(position_))]];
-    example.key = visit_key(options_.seed, position_, false);
-    ++position_;
+  for (std::int64_t taken = 0; taken < options_.step_tokens; ++position) {
+    Example example = data_[training_set_[static_cast<std::size_t>(order_.at(position))]];
+    example.key = visit_key(options_.seed, position, false);
     if (options_.learn_prompts) example.learn = std::span(everything_).first(example.tokens.size());
     examples.push_back(example);
     taken += static_cast<std::int64_t>(example.tokens.size());
   }
+  return examples;
+}
+
+TrainingNeeds TrainingRun::needs() {
+  constexpr double kLongMs = 30e3;
+  TrainingNeeds needs{.tokens = std::max<std::int64_t>(options_.total_tokens - tokens_, 0)};
+  std::int64_t there = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    if (entry.is_regular_file()) there += static_cast<std::int64_t>(entry.file_size());
+  }
+  constexpr std::int64_t kPart = 2;  // bytes of a number in the result
+  needs.disk_bytes = 2 * (optimizer_.checkpoint_bytes() + kPart * optimizer_.numbers());
+  check_room(folder_, needs.disk_bytes, there);
+  const std::vector<Example> examples = step_from(position_);
+  const std::int64_t tokens = tokens_of(examples);
+  double ms = 0;
+  for (int again = 0; again < 2;
+       ++again) {  // the first takes its memory from the system and compiles products
+    const Stopwatch clock;
+    run_all(examples, true);
+    optimizer_.clear_gradients();
+    ms = clock.ms();
+    if (ms > kLongMs) break;
+  }
+  needs.tokens_a_second = static_cast<double>(tokens) / ms * 1e3;
+  needs.memory_bytes = peak_memory_bytes();
+  return needs;
+}
+
+void TrainingRun::step() {
+  optimizer_.clear_gradients();
+  std::vector<Example> examples = step_from(position_);
+  position_ += std::ssize(examples);
+  const std::int64_t taken = tokens_of(examples);
   const Grade grade = run_all(std::move(examples), true);
   tokens_ += taken;
   recent_.add(grade);

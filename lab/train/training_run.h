@@ -6,11 +6,13 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "lab/corpus/dataset.h"
 #include "lab/train/learner.h"
 #include "lab/train/model_card.h"
+#include "lab/train/needs.h"
 #include "lab/train/optimizer.h"
 
 namespace augur {
@@ -50,6 +52,10 @@ class TrainingRun {
   /// It shares the weights from now on. Bits of the result depend on the number of workers.
   void add_worker(Learner& worker);
 
+  /// What the rest of the run will take: runs a step twice, and learns nothing from it. Error when the disk
+  /// has no room for it.
+  TrainingNeeds needs();
+
   /// Until the schedule ends, or `stop` returns true between two steps (a checkpoint is written then).
   /// Returns true when the schedule has ended; the learner's result has been saved in any case.
   bool train(const std::function<bool()>& stop);
@@ -57,6 +63,8 @@ class TrainingRun {
   std::int64_t tokens() const { return tokens_; }
 
  private:
+  /// The examples of the step that begins at a place of the order.
+  std::vector<Example> step_from(std::int64_t position);
   void step();
   /// Runs the examples on all workers; their gradients are summed in the first learner's.
   Grade run_all(std::vector<Example> examples, bool learn);

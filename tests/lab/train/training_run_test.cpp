@@ -398,6 +398,55 @@ TEST(TrainingRun, GoesOnBitForBitWhereUpdatesWereNotCounted) {
             content(target.folder.path() / "pieces" / "checkpoint.safetensors"));
 }
 
+TEST(TrainingRun, SaysWhatItTakesAndLearnsNothingFromThat) {
+  TrainTarget target;
+  const auto train = [&](const char* name, bool asks) {
+    MtpLearner first(target.model, {}), second(target.model, {});
+    const std::filesystem::path folder = target.folder.path() / name;
+    TrainingRun run(first, target.data, short_run(), folder, {}, no_log);
+    run.add_worker(second);
+    const TrainingNeeds needs = asks ? run.needs() : TrainingNeeds{};
+    EXPECT_FALSE(run.train([&] { return run.tokens() >= 1000; }));
+    const TrainingNeeds rest = asks ? run.needs() : TrainingNeeds{};
+    EXPECT_TRUE(run.train([] { return false; }));
+    if (!asks) return;
+    EXPECT_EQ(needs.tokens, 2400);
+    EXPECT_LE(rest.tokens, 1400);
+    EXPECT_GT(needs.tokens_a_second, 0);
+    EXPECT_GT(needs.memory_bytes, 10 << 20);
+    std::int64_t written = 0;
+    for (const char* file : {"checkpoint.safetensors", "model.safetensors"})
+      written += static_cast<std::int64_t>(std::filesystem::file_size(folder / file));
+    EXPECT_GT(needs.disk_bytes, 1.9 * static_cast<double>(written));
+    EXPECT_LT(needs.disk_bytes, 2.1 * static_cast<double>(written));
+  };
+  train("silent", false);
+  train("asked", true);
+  for (const char* file : {"checkpoint.safetensors", "model.safetensors", "curve.tsv"}) {
+    EXPECT_EQ(content(target.folder.path() / "silent" / file), content(target.folder.path() / "asked" / file))
+        << file;
+  }
+}
+
+TEST(TrainingNeeds, AreToldInUnitsForPeople) {
+  EXPECT_EQ(
+      (TrainingNeeds{.tokens = 7'200'000,
+                     .tokens_a_second = 1000,
+                     .memory_bytes = std::int64_t{3} << 30,
+                     .disk_bytes = 50 << 20})
+          .summary(),
+      "7200000 tokens to learn: about 2 h 00 min (1000 tok/s in a step made for this), 3.0 GiB of memory, "
+      "50 MiB of disk");
+}
+
+TEST(TrainingNeeds, RefuseADiskWithoutRoom) {
+  const TemporaryFolder folder;
+  const std::int64_t much = std::int64_t{1} << 60;
+  const std::string error = error_of([&] { check_room(folder.path(), much, 0); });
+  EXPECT_NE(error.find(folder.path().string() + ": a checkpoint"), std::string::npos) << error;
+  EXPECT_EQ(error_of([&] { check_room(folder.path(), much, much); }), "no error");
+}
+
 TEST(TrainingRun, WritesACard) {
   TrainTarget target;
   const std::filesystem::path folder = target.folder.path() / "run";
