@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "answers.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "cli/hub_flags.h"
@@ -28,7 +29,13 @@ void TrainFlags::add_to(CLI::App& app, const std::string& model_help) {
   app.option_defaults()->always_capture_default();
   cli::add_hub_flags(app, app.add_option("-m,--model", model, model_help)->required());
   hub_model = app.get_option("--hf-repo");
-  app.add_option("--data", data, "JSON lines to learn from (.jsonl or .jsonl.xz); repeatable")->required();
+  app.add_option("--data", data, "JSON lines to learn from (.jsonl or .jsonl.xz); repeatable");
+  app.add_option(
+      "--generate", generate,
+      "Prompts (JSON lines) that the target answers first, into answers.jsonl in the folder of --out, "
+      "which is learnt from, too; repeatable");
+  app.add_option("--generate-limit", generate_limit, "So many prompts of each file of --generate (0: all)")
+      ->check(cli::in_range<std::int64_t>(0, kMost));
   app.add_option("--exclude-prompts", exclude,
                  "Leave out what repeats these prompts (JSON lines) or comes near it; repeatable");
   app.add_option("-o,--out", out, "Folder for checkpoints and the result")->required();
@@ -107,7 +114,33 @@ std::function<bool(std::span<const TokenId>, const std::string&)> repeats_prompt
 
 }  // namespace
 
+namespace {
+
+/// The files to learn from, after the target's answers are there.
+std::vector<std::string> data_files(const TrainFlags& flags) {
+  std::vector<std::string> files = flags.data;
+  if (!flags.generate.empty()) {
+    const std::filesystem::path answers = std::filesystem::path(flags.out) / "answers.jsonl";
+    std::filesystem::create_directories(flags.out);
+    AnswerFlags wanted;
+    wanted.model = flags.model;
+    wanted.prompts = flags.generate;
+    wanted.exclude = flags.exclude;
+    wanted.out = answers.string();
+    wanted.limit = flags.generate_limit;
+    wanted.threads = flags.threads;
+    wanted.seed = flags.training.seed;
+    if (const int code = make_answers(wanted); code != 0) throw StoppedEarly{code};
+    files.push_back(answers.string());
+  }
+  if (files.empty()) throw Error("nothing to learn from: expected --data or --generate");
+  return files;
+}
+
+}  // namespace
+
 TrainingInput read_input(const TrainFlags& flags) {
+  const std::vector<std::string> files = data_files(flags);
   const torch::Device device = choose_device(flags.device);
   if (device.is_cpu()) {
     keep_tensor_memory();
@@ -128,7 +161,7 @@ TrainingInput read_input(const TrainFlags& flags) {
   if (!flags.exclude.empty()) options.refuses = repeats_prompts(flags, *input.tokenizer);
   input.data = std::make_unique<Dataset>(*input.tokenizer, input.chat_template.get(), options);
   Stopwatch clock;
-  for (const std::string& file : flags.data) {
+  for (const std::string& file : files) {
     const std::int64_t sequences = input.data->size();
     const std::int64_t tokens = input.data->tokens();
     const std::int64_t left_out = input.data->left_out();
@@ -201,6 +234,7 @@ int train_learner(const std::function<std::unique_ptr<Learner>()>& make, const T
                         .command = command};
   TrainingRun run(learner, *input.data, flags.training, flags.out, facts, log_line);
   for (std::size_t w = 1; w < learners.size(); ++w) run.add_worker(*learners[w]);
+  if (run.tokens() < flags.training.total_tokens) log_line(run.needs().summary());
   Stopwatch clock;
   const bool finished = run.train(
       [&] { return interrupt.stop().load() || (flags.minutes > 0 && clock.ms() > flags.minutes * 60e3); });

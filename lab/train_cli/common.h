@@ -21,7 +21,9 @@ struct TrainFlags {
   std::string model;
   const CLI::Option* hub_model = nullptr;  ///< that names it in the place of a path
   std::vector<std::string> data;
-  std::vector<std::string> exclude;  ///< files of prompts that no sequence of the data may repeat
+  std::vector<std::string> generate;  ///< files of prompts whose answers are made first, and learnt from
+  std::int64_t generate_limit = 0;    ///< prompts of each of them; 0: all
+  std::vector<std::string> exclude;   ///< files of prompts that no sequence of the data may repeat
   std::string out;
   std::string init_from;
   std::int64_t max_length = 512;
@@ -57,6 +59,11 @@ struct PartFlags {
   Options part;
 };
 
+/// An interrupt ended the work before anything was trained; the same command goes on.
+struct StoppedEarly {
+  int exit_code;
+};
+
 /// The target with its tokenised data.
 struct TrainingInput {
   Checkpoint checkpoint;
@@ -67,6 +74,7 @@ struct TrainingInput {
   torch::Device device;                 ///< that everything shall be on
   std::optional<Fingerprint> made_for;  ///< what config.json will name; see load_target
 };
+/// Makes answers first where they are asked for: StoppedEarly where an interrupt ended that.
 TrainingInput read_input(const TrainFlags& flags);
 /// The target on the input's device. What is trained is made for it from now on.
 TorchLlama load_target(TrainingInput& input, const TrainFlags& flags);

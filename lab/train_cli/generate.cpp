@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "answers.h"
 #include "augur/engine.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -18,6 +19,7 @@
 #include "cli/validators.h"
 #include "common.h"
 #include "lab/corpus/answer_cache.h"
+#include "lab/corpus/contamination.h"
 #include "lab/corpus/prompt_source.h"
 #include "parts.h"
 
@@ -25,24 +27,8 @@ namespace augur {
 
 namespace {
 
-struct Flags {
-  std::string model;
-  std::vector<std::string> prompts;
-  std::string out;
-  std::vector<double> temperatures = {0, 0, 0, 0.6, 0.8, 1.0};
-  std::int64_t limit = 0;
-  std::int64_t max_prompt = 512;
-  std::int64_t text_bytes = 400;
-  std::int64_t max_tokens = 384;
-  int parallel = 32;
-  WeightFormat weights = WeightFormat::Auto;
-  int threads = 0;
-  double minutes = 0;
-  std::uint64_t seed = 1;
-};
-
 /// Without the weights where they are what they are by default (auto is native).
-std::string settings_line(const Flags& flags) {
+std::string settings_line(const AnswerFlags& flags) {
   const char* weights = flags.weights == WeightFormat::BF16  ? " weights bf16"
                         : flags.weights == WeightFormat::F32 ? " weights f32"
                                                              : "";
@@ -76,8 +62,18 @@ struct Job {
   std::string domain;
 };
 
-void plan(const Engine& engine, const Flags& flags, const AnswerCache& cache, std::vector<Job>& jobs,
+/// What is said in a prompt.
+std::string words_of(const Request& request) {
+  std::string words = request.prompt;
+  for (const Message& message : request.messages) words += " " + message.content;
+  return words;
+}
+
+void plan(const Engine& engine, const AnswerFlags& flags, const AnswerCache& cache, std::vector<Job>& jobs,
           std::vector<Request>& requests, const std::atomic<bool>& stop) {
+  Contamination excluded;
+  for (const std::string& file : flags.exclude) excluded.add_file(file);
+  std::int64_t left_out = 0;
   for (const std::string& file : flags.prompts) {
     std::int64_t taken = 0;
     read_training_prompts(file, flags.text_bytes, [&](TrainingPrompt prompt) {
@@ -86,8 +82,13 @@ void plan(const Engine& engine, const Flags& flags, const AnswerCache& cache, st
       request.prompt = std::move(prompt.text);
       request.messages = std::move(prompt.messages);
       request.prompt_tokens = engine.prompt_tokens(request);
+      const auto match = excluded.find(words_of(request));
       request.prompt.clear();
       request.messages.clear();
+      if (match) {
+        ++left_out;
+        return true;
+      }
       if (static_cast<std::int64_t>(request.prompt_tokens.size()) > flags.max_prompt) return true;
       ++taken;
       if (cache.has(prompt.source, request.prompt_tokens)) return true;
@@ -101,9 +102,12 @@ void plan(const Engine& engine, const Flags& flags, const AnswerCache& cache, st
       return true;
     });
   }
+  if (left_out > 0) log_line(fmt::format("{} prompts left out: near prompts of --exclude-prompts", left_out));
 }
 
-int generate(const Flags& flags) {
+}  // namespace
+
+int make_answers(const AnswerFlags& flags) {
   const cli::InterruptGuard interrupt;
   check_names(flags.prompts);
   AnswerCache cache(flags.out, settings_line(flags));
@@ -159,13 +163,11 @@ int generate(const Flags& flags) {
   return interrupt.exit_code();
 }
 
-}  // namespace
-
 Part add_generate(Program& program) {
   CLI::App* sub = program.app.add_subcommand(
       "generate",
       "The target's own answers to prompts, as data for the other parts; continues what it finds");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<AnswerFlags>();
   sub->option_defaults()->always_capture_default();
   cli::add_hub_flags(
       *sub, sub->add_option("-m,--model", flags->model, "Target model: Hugging Face folder or GGUF file")
@@ -173,6 +175,8 @@ Part add_generate(Program& program) {
   sub->add_option("--prompts", flags->prompts,
                   "JSON lines with messages, turns or text (.jsonl or .jsonl.xz); repeatable")
       ->required();
+  sub->add_option("--exclude-prompts", flags->exclude,
+                  "Leave out what repeats these prompts (JSON lines) or comes near it; repeatable");
   sub->add_option("-o,--out", flags->out, "File of answers, one JSON object a line")->required();
   sub->add_option("--temperatures", flags->temperatures, "A prompt gets one of these")
       ->delimiter(',')
@@ -193,7 +197,7 @@ Part add_generate(Program& program) {
   sub->add_option("--minutes", flags->minutes, "Stop after about so long (0: never)")
       ->check(cli::in_range(0.0, kMostMinutes));
   sub->add_option("--seed", flags->seed, "Of temperatures and draws");
-  return [flags] { return generate(*flags); };
+  return [flags] { return make_answers(*flags); };
 }
 
 }  // namespace augur

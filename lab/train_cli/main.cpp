@@ -10,6 +10,7 @@
 #include "cli/hub_flags.h"
 #include "cli/program.h"
 #include "cli/version.h"
+#include "common.h"
 #include "parts.h"
 
 namespace {
@@ -57,6 +58,9 @@ int main(int argc, char** argv) {
   try {
     if (const auto ended = augur::cli::fetch_models(*app.get_subcommands().front())) return *ended;
     return parts.at(app.get_subcommands().front()->get_name())();
+  } catch (const augur::StoppedEarly& stopped) {
+    std::fprintf(stderr, "stopped early; the same command continues where it was\n");
+    return stopped.exit_code;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "augur train: out of memory\n");
   } catch (const std::exception& error) {

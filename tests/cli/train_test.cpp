@@ -105,7 +105,30 @@ TEST_F(Training, FromPromptsToAHeadThatDrafts) {
   EXPECT_EQ(refused.code, 1);
   EXPECT_THAT(refused.err, HasSubstr("weights f32"));
 
-  const std::string out = (temporary_file("head.txt").parent_path() / "head").string();
+  const std::filesystem::path folder = temporary_file("head.txt").parent_path();
+  const std::string inside = (folder / "inside").string();
+  std::filesystem::remove_all(inside);
+  const std::string excluded =
+      temporary_file("excluded.jsonl", "{\"text\": \"One day, a boy went to the park with his dog.\"}\n")
+          .string();
+  std::vector<std::string> from_prompts = {
+      "train", "mtp",      "-m",  stories260k(),   "--generate", prompts,      "-o",
+      inside,  "--tokens", "600", "--step-tokens", "100",        "--held-out", "1"};
+  const Outcome whole = run_augur(from_prompts);
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  EXPECT_THAT(whole.err, HasSubstr("3 to go"));
+  EXPECT_THAT(whole.err, HasSubstr("600 tokens to learn: about "));
+  std::filesystem::remove_all(inside);
+  from_prompts.insert(from_prompts.end(), {"--exclude-prompts", excluded});
+  const Outcome filtered = run_augur(from_prompts);
+  ASSERT_EQ(filtered.code, 0) << filtered.err;
+  EXPECT_THAT(filtered.err, HasSubstr("1 prompts left out: near prompts of --exclude-prompts"));
+  EXPECT_THAT(filtered.err, HasSubstr("2 to go"));
+  const Outcome nothing = run_augur({"train", "mtp", "-m", stories260k(), "-o", inside, "--tokens", "10"});
+  EXPECT_EQ(nothing.code, 1);
+  EXPECT_THAT(nothing.err, HasSubstr("expected --data or --generate"));
+
+  const std::string out = (folder / "head").string();
   std::filesystem::remove_all(out);
   const Outcome trained = run_augur({"train", "mtp", "-m", stories260k(), "--data", answers, "-o", out,
                                      "--tokens", "1000", "--step-tokens", "100", "--held-out", "1"});
