@@ -101,7 +101,6 @@ class NormedRows : public torch::autograd::Function<NormedRows> {
     const TorchRows rows(x);
     torch::Tensor out = torch::empty({rows.count(), width}, torch::kFloat32);
     torch::Tensor factors = torch::empty({rows.count()}, torch::kFloat32);
-    const TorchRows results(out);
     const torch::Tensor w = weight.contiguous();
     const auto* by = w.data_ptr<float>();
     auto* factor = factors.data_ptr<float>();

@@ -18,7 +18,8 @@ struct ConvertOptions {
 /// as the norms, keep float32 precision) in model.safetensors or shards, tokenizer.json, and
 /// tokenizer_config.json with the chat template. A model of another layout loads from there with the same
 /// token ids and with the weights that bf16 rounding gives. `out` must not exist or be an empty folder; after
-/// an error it is as it was before. Error for a GGUF file of layers with Mamba2 (Granite 4).
+/// an error it is as it was before. Error for a GGUF file of layers with Mamba2
+/// (Granite 4, Nemotron-H).
 void convert_to_folder(const Checkpoint& checkpoint, const std::filesystem::path& out,
                        const ConvertOptions& options);
 

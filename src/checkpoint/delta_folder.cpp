@@ -1,6 +1,5 @@
 #include "checkpoint/delta_folder.h"
 
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -9,6 +8,7 @@
 #include "base/elementary.h"
 #include "base/error.h"
 #include "files/gguf/model.h"
+#include "files/head_order.h"
 
 namespace augur {
 
@@ -25,13 +25,6 @@ struct StoredRow {
   std::int64_t row;
 };
 
-/// Number i of the result is values[order[i]]; an empty order changes nothing.
-void reorder(std::vector<float>& values, const Order& order) {
-  if (order.empty()) return;
-  const std::vector<float> before = values;
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = before[static_cast<std::size_t>(order[i])];
-}
-
 /// Rows of other tensors under a name of their own, their columns in `columns`' order.
 FolderTensor of_rows(std::string name, Shape shape, DType stored, std::vector<StoredRow> rows,
                      Order columns) {
@@ -45,8 +38,7 @@ FolderTensor of_rows(std::string name, Shape shape, DType stored, std::vector<St
             std::vector<float> values(static_cast<std::size_t>(length));
             for (const StoredRow& row : rows) {
               read_rows(*row.tensor, row.row, 1, values.data());
-              reorder(values, columns);
-              write_values(writer, type, values);
+              write_values(writer, type, in_order(values, columns));
             }
           }};
 }
@@ -68,7 +60,7 @@ FolderTensor logarithms(const StoredTensor& decay, std::string name, const Order
       throw Error("{}: tensor {}: expected negative numbers, found {}", decay.file, decay.name, value);
     value = static_cast<float>(elementary::log(-static_cast<double>(value)));
   }
-  reorder(values, order);
+  values = in_order(std::move(values), order);
   return {.name = std::move(name),
           .type = DType::F32,
           .shape = decay.shape,
@@ -108,15 +100,8 @@ std::optional<DeltaFolder> DeltaFolder::of(const Checkpoint& checkpoint) {
 
 /// Where number i of a folder's order is in the file: heads of `width` numbers each, behind `first` others.
 Order DeltaFolder::order(std::int64_t first, std::int64_t width) const {
-  const std::int64_t shared = value_heads_ / key_heads_;
-  if (!interleaved_ || shared == 1 || key_heads_ == 1) return {};
-  Order order;
-  for (std::int64_t i = 0; i < first; ++i) order.push_back(i);
-  for (std::int64_t head = 0; head < value_heads_; ++head) {
-    const std::int64_t from = head % shared * key_heads_ + head / shared;
-    for (std::int64_t i = 0; i < width; ++i) order.push_back(first + from * width + i);
-  }
-  return order;
+  if (!interleaved_) return {};
+  return transposed_heads(value_heads_ / key_heads_, key_heads_, first, width);
 }
 
 /// Queries, keys, values and gates of a key head, and so on for the next.

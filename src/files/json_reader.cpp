@@ -81,8 +81,13 @@ nlohmann::json read_json(const std::filesystem::path& path) {
   const MappedFile file(path);
   const auto bytes = file.bytes();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const bool strict = text.find("Infinity") == text.npos && text.find("NaN") == text.npos;
-  return parse_json(strict ? text : std::string_view(without_infinities(text)), file.path());
+  try {
+    return parse_json(text, file.path());
+  } catch (const Error&) {
+    const std::string plain = without_infinities(text);
+    if (plain == text) throw;
+    return parse_json(plain, file.path());
+  }
 }
 
 nlohmann::json read_json_object_if_exists(const std::filesystem::path& path) {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "files/head_order.h"
 #include "model/gguf_metadata.h"
 #include "model/prefill.h"
 #include "model/recurrent_layout.h"
-#include "model/recurrent_pieces.h"
 
 namespace augur {
 namespace {

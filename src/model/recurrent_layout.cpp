@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "files/gguf/model.h"
+#include "files/head_order.h"
 #include "model/families.h"
 #include "model/recurrent_pieces.h"
 
@@ -29,17 +30,8 @@ std::vector<float> decay_of(const StoredTensor& tensor, const std::vector<std::i
 std::vector<std::int64_t> gguf_value_order(const GgufArchitecture& architecture,
                                            const RecurrentSpec& recurrent, std::int64_t first,
                                            std::int64_t width) {
-  const std::int64_t shared = recurrent.value_heads / recurrent.key_heads;
-  if (!architecture.delta_interleaved || recurrent.interleaved || shared == 1 || recurrent.key_heads == 1)
-    return {};
-  std::vector<std::int64_t> order;
-  order.reserve(static_cast<std::size_t>(first + recurrent.value_heads * width));
-  for (std::int64_t i = 0; i < first; ++i) order.push_back(i);
-  for (std::int64_t head = 0; head < recurrent.value_heads; ++head) {
-    const std::int64_t from = head % recurrent.key_heads * shared + head / recurrent.key_heads;
-    for (std::int64_t i = 0; i < width; ++i) order.push_back(first + from * width + i);
-  }
-  return order;
+  if (!architecture.delta_interleaved || recurrent.interleaved) return {};
+  return transposed_heads(recurrent.key_heads, recurrent.value_heads / recurrent.key_heads, first, width);
 }
 
 namespace {

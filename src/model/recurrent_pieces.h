@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -6,16 +7,6 @@
 #include "model/weight_packer.h"
 
 namespace augur {
-
-/// Number i of the result is values[order[i]]; an empty order changes nothing.
-template <class T>
-std::vector<T> in_order(std::vector<T> values, const std::vector<std::int64_t>& order) {
-  if (order.empty()) return values;
-  std::vector<T> result;
-  result.reserve(order.size());
-  for (const std::int64_t at : order) result.push_back(values[static_cast<std::size_t>(at)]);
-  return result;
-}
 
 /// LayerWeights::recurrent_decay of what Hugging Face stores as `A_log`.
 float recurrent_decay(float logarithm);

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "files/head_order.h"
 #include "model/recurrent_pieces.h"
 
 namespace augur {

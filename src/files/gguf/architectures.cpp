@@ -1,5 +1,6 @@
 #include "files/gguf/architectures.h"
 
+#include <algorithm>
 #include <array>
 
 namespace augur {
@@ -125,14 +126,7 @@ constexpr std::array<NamePair, 7> kMamba = {{
     {"ssm_out", "mamba.out_proj"},
 }};
 
-constexpr std::array<NamePair, 14> kMambaExperts = {{
-    {"ssm_in", "mamba.in_proj"},
-    {"ssm_conv1d", "mamba.conv1d"},
-    {"ssm_a", "mamba.A"},
-    {"ssm_d", "mamba.D"},
-    {"ssm_dt", "mamba.dt_bias"},
-    {"ssm_norm", "mamba.norm"},
-    {"ssm_out", "mamba.out_proj"},
+constexpr std::array<NamePair, 7> kGraniteExperts = {{
     {"ffn_gate_inp", "block_sparse_moe.router.layer"},
     {"ffn_gate_exps", "block_sparse_moe.experts.gate_proj"},
     {"ffn_up_exps", "block_sparse_moe.experts.up_proj"},
@@ -141,6 +135,15 @@ constexpr std::array<NamePair, 14> kMambaExperts = {{
     {"ffn_up_shexp", "mlp.up_proj"},
     {"ffn_down_shexp", "mlp.down_proj"},
 }};
+
+template <std::size_t A, std::size_t B>
+constexpr std::array<NamePair, A + B> joined(const std::array<NamePair, A>& a,
+                                             const std::array<NamePair, B>& b) {
+  std::array<NamePair, A + B> both;
+  std::copy(b.begin(), b.end(), std::copy(a.begin(), a.end(), both.begin()));
+  return both;
+}
+constexpr auto kMambaExperts = joined(kMamba, kGraniteExperts);
 
 constexpr std::array<NamePair, 22> kNemotron = {{
     {"attn_norm", "norm"},

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <span>
 #include <unordered_set>
 
 #include "base/elementary.h"
@@ -223,6 +224,19 @@ void add_windows(const GgufFile& file, const GgufArchitecture& known, const Keys
   config["layer_types"] = types;
 }
 
+/// The size of those layers that have any; 0: none has. Error where they differ.
+std::int64_t size_of_layers(const GgufFile& file, const std::string& key,
+                            std::span<const std::int64_t> by_layer) {
+  std::int64_t size = 0;
+  for (const std::int64_t of_layer : by_layer) {
+    if (of_layer == 0) continue;
+    if (of_layer < 0 || (size != 0 && of_layer != size))
+      throw Error("{}: {}: layers of different sizes are not supported", file.name(), key);
+    size = of_layer;
+  }
+  return size;
+}
+
 /// Layers whose number of key heads is 0 have none, but what is called `other`.
 void add_layer_types(const GgufFile& file, const Keys& keys, const char* other, Json& config) {
   const std::string name = keys.full("attention.head_count_kv");
@@ -279,23 +293,12 @@ void add_single_blocks(const GgufFile& file, const GgufArchitecture& known, cons
     return *values;
   };
   const auto layers = static_cast<std::size_t>(gguf_layers(file));
-  const auto common = [&](const char* key, const std::vector<std::int64_t>& values, std::int64_t& into) {
-    for (std::size_t i = 0; i < layers; ++i) {
-      if (values[i] == 0) continue;
-      if (values[i] < 0 || (into != 0 && values[i] != into)) {
-        throw Error("{}: {}: layers of different sizes are not supported", file.name(), keys.full(key));
-      }
-      into = values[i];
-    }
-  };
   constexpr const char* kHeads = "attention.head_count_kv";
   constexpr const char* kWidth = "feed_forward_length";
   const std::vector<std::int64_t> heads = by_layer(kHeads);
   const std::vector<std::int64_t> widths = by_layer(kWidth);
-  std::int64_t key_heads = 0;
-  std::int64_t width = 0;
-  common(kHeads, heads, key_heads);
-  common(kWidth, widths, width);
+  const std::int64_t key_heads = size_of_layers(file, keys.full(kHeads), std::span(heads).first(layers));
+  const std::int64_t width = size_of_layers(file, keys.full(kWidth), std::span(widths).first(layers));
   Json types = Json::array();
   for (std::size_t i = 0; i < layers; ++i) {
     types.push_back(widths[i] > 0  ? known.experts ? "moe" : "mlp"
@@ -450,15 +453,7 @@ std::optional<std::int64_t> gguf_kv_heads(const GgufFile& file) {
   const auto it = file.metadata().find(name);
   if (it == file.metadata().end()) return std::nullopt;
   if (it->second.type != GgufType::Array) return file.find_int(name);
-  std::int64_t heads = 0;
-  const std::vector<std::int64_t> by_layer = *file.find_ints(name);
-  for (const std::int64_t of_layer : by_layer) {
-    if (of_layer == 0) continue;
-    if (heads != 0 && of_layer != heads)
-      throw Error("{}: {}: layers of different sizes are not supported", file.name(), name);
-    heads = of_layer;
-  }
-  return heads;
+  return size_of_layers(file, name, *file.find_ints(name));
 }
 
 std::int64_t gguf_layers(const GgufFile& file) {
