@@ -8,44 +8,45 @@
 
 namespace augur {
 
-/// Generations that are decoded together, each handed over to its caller when it ends. They come and go
-/// between steps; those that are added wait until they are begun. One thread at a time.
+/// The generations that are decoded together. Each one's result goes to its caller when it ends. Generations
+/// are added and end between steps; an added one waits until begin(). For one thread at a time.
 class Batch {
  public:
-  /// Gets the result, with finish_reason Error and the message where anything was thrown for it. What it
-  /// throws itself is thrown by step().
+  /// Receives the result; if an exception ended the generation, finish_reason is Error and `error` has the
+  /// message. What the callback itself throws comes out of step().
   using Done = std::function<void(Result)>;
 
-  /// `decoder` outlives it.
+  /// `decoder` must outlive the batch.
   explicit Batch(Decoder& decoder) : decoder_(decoder) {}
 
-  /// `number`: by which it is known here, unlike any other's.
+  /// `number` identifies the generation in the calls below; it must differ from all others in the batch.
   void add(std::unique_ptr<Generation> generation, Done done, std::int64_t number);
-  /// One that waits runs from here on. When there is no memory even for that, it is thrown, and nothing has
-  /// changed; the same holds for the next two.
+  /// Moves a waiting generation to the running ones. Throws if there is no memory for that; then nothing has
+  /// changed. The same holds for suspend() and take_out().
   void begin(std::int64_t number);
-  /// Has one that runs wait again, and gives back its memory.
+  /// Moves a running generation back to the waiting ones and frees its caches.
   void suspend(std::int64_t number);
-  /// Takes one out of the batch, and gives back its memory; what was computed of it is kept where texts are.
-  /// It may be added again.
+  /// Removes a generation from the batch and frees its caches. What was computed of its text is kept in the
+  /// decoder's PrefixCache, if it has one. The generation may be added again.
   std::unique_ptr<Generation> take_out(std::int64_t number);
-  /// Has the one that runs alone decode plainly from here on, and gives back its drafters' memory. False
-  /// where it does so already, or more than one runs.
+  /// If exactly one generation runs and it still drafts: it decodes plainly from here on, and its drafters'
+  /// memory is freed. Otherwise returns false and changes nothing.
   bool stop_drafting();
 
-  std::size_t size() const { return running_.size(); }  ///< that run
+  std::size_t size() const { return running_.size(); }  // running generations
   bool empty() const { return running_.empty() && waiting_.empty(); }
-  /// A step would do nothing: all that run wait for their masks.
+  /// Whether a step would do nothing because every running generation waits for its grammar's mask.
   bool sits_out() const;
   std::vector<const Sequence*> running() const;
   std::vector<std::int64_t> running_numbers() const { return numbers(running_); }
   std::vector<std::int64_t> waiting_numbers() const { return numbers(waiting_); }
-  /// Of one that waits or runs.
+  /// The sequence of a waiting or running generation.
   const Sequence& sequence(std::int64_t number) const;
-  /// One step for all; those that have ended by then are gone. Throws what makes going on impossible
-  /// (Decoder::step): nothing is lost, and the step may be tried again.
+  /// Runs one step for all running generations, then removes those that have ended and calls their `done`.
+  /// Throws what makes it impossible for any of them to go on (Decoder::step); nothing is lost then, and the
+  /// step may be tried again.
   void step();
-  /// Ends all that run, or, where none does, all that wait, with finish_reason Error.
+  /// Ends all running generations (or, if none runs, all waiting ones) with finish_reason Error.
   void fail(const std::exception_ptr& why);
 
  private:
@@ -65,7 +66,7 @@ class Batch {
   std::vector<Sequence*> sequences_;
 };
 
-/// The result of a request for which something was thrown.
+/// The result of a request that ended with the exception `why`.
 Result failed(const std::exception_ptr& why) noexcept;
 
 }  // namespace augur

@@ -4,7 +4,7 @@
 
 namespace augur {
 
-/// What is known of costs; measures nothing.
+/// The costs that are known now; measures nothing.
 MeasuredCosts report_costs(const LiveCosts& live);
 
 }  // namespace augur

@@ -12,56 +12,58 @@
 
 namespace augur {
 
-/// The drafter models that an engine has loaded, by the canonical names of their types, and the drafters that
-/// plans ask for. One thread at a time.
+/// The drafter models that an engine has loaded, each under the canonical name of its type, and a factory of
+/// the drafters that plans name. For one thread at a time.
 class Drafters {
  public:
-  /// Loads every type that needs no draft model, and `head`, the type that source.head is used as (empty:
-  /// there is none). `files`: tells the draft model from others (draft_identity).
+  /// Loads every type that needs no draft model, and the type `head`, for which source.head is used (empty:
+  /// there is no draft model). `files` identifies the draft model's files (draft_identity).
   void load(const DrafterSource& source, std::string_view head, const std::string& files);
 
-  /// One more, by a name of its own ("@NAME"): of the type `type`, which source.head is used as.
+  /// Loads one more model under the name `name` ("@NAME"); source.head is used for the type `type`.
   void load_named(const std::string& name, std::string_view type, const DrafterSource& source,
                   std::string files);
 
-  /// Of all that are loaded.
+  /// The names of all loaded models.
   std::vector<std::string> names() const;
-  /// Of all that are loaded: DrafterModel::forget_learnt().
+  /// Calls DrafterModel::forget_learnt() for all loaded models.
   void forget_learnt();
-  // The same: what they have learnt and keep in memory that grows (DrafterModel).
+  // DrafterModel's functions of the same names, over all loaded models: what they have learnt and keep in
+  // memory that grows. Sizes are in bytes.
   std::int64_t learnt_bytes() const;
   void limit_learnt(std::int64_t bytes);
   bool drop_learnt();
 
-  /// A sequence to be drafted for.
+  /// The sequence to draft for.
   struct SequenceSpec {
-    std::int64_t tokens = 0;  ///< that it may have
+    std::int64_t tokens = 0;  // most tokens that it may have
     std::string owner;        ///< DrafterSettings::owner
     bool keep_output = true;
   };
-  /// `name`: of the plan, which was resolved for this engine.
+  /// `name` is one of the plan's drafters; the plan has been resolved for this engine.
   std::unique_ptr<Drafter> make(const std::string& name, const SpeculationPlan& plan,
                                 const SequenceSpec& sequence) const;
-  /// What tells the costs of a drafter of the plan from others': its name, its files, its vocabulary, where
-  /// it exits, its own settings.
+  /// Distinguishes the drafter's costs from those of others: its name, files, vocabulary, exit layer and own
+  /// settings.
   std::string cost_key(const std::string& name, const SpeculationPlan& plan) const;
 
  private:
   struct Loaded {
     std::unique_ptr<DrafterModel> model;
     std::string_view type;
-    std::string files;       ///< empty: none
-    std::string vocabulary;  ///< VocabularyChoice::name() of what it projects to; empty: all, or nothing
+    std::string files;       // identity of its files; empty: it has none
+    std::string vocabulary;  // VocabularyChoice::name() of its draft vocabulary; empty: the whole vocabulary,
+                             // or it projects nothing
   };
   std::map<std::string, Loaded, std::less<>> models_;
 };
 
-/// The names of a resolved plan's drafters; none for plain decoding.
+/// The names of a resolved plan's drafters; empty for plain decoding.
 std::span<const std::string> drafters_of(const SpeculationPlan& plan);
 
-/// A request with a grammar brings a drafter of its own: what the grammar forces is drafted beside whatever
-/// drafts. Its name; empty where there is none, as for plain decoding, beside itself, and under rejection
-/// sampling, which is for the one drafter that is drawn from.
+/// The name of the drafter that a request with a grammar adds to the plan's own: it drafts the tokens that
+/// the grammar forces. Empty if the request has no grammar, if the plan decodes plainly or names that drafter
+/// already, and under rejection sampling, which supports one drafter only.
 std::string_view drafter_beside(const SpeculationPlan& plan, bool has_grammar);
 
 }  // namespace augur

@@ -13,52 +13,54 @@
 
 namespace augur {
 
-/// What the project's own tools may do with an engine beyond its public interface. Not installed.
+/// What the project's own tools may do with an engine beyond its public interface. This header is not
+/// installed.
 struct EngineAccess {
-  /// An engine whose models run on the device that `make_device` makes beside the engine's host; null: the
-  /// host itself.
+  /// Makes the device that the engine's models run on; `host` is the engine's own backend. Null: the host
+  /// itself.
   using MakeDevice = std::function<std::unique_ptr<Device>(Backend& host)>;
   static Engine on_device(const EngineOptions& options, const MakeDevice& make_device);
 
-  /// An engine with drafters of its own (draft_model, datastore, speculation) on the target of `engine`,
-  /// which both share from then on. `options.model` and what says how to load it are not looked at. One
-  /// thread at a time over both.
+  /// An engine that has its own drafters (draft_model, datastore, speculation) but shares the target of
+  /// `engine`. `options.model` and the options on how to load it are ignored. The two engines are for one
+  /// thread at a time together.
   static Engine sibling(const Engine& engine, const EngineOptions& options);
 
-  /// Sees a sequence's options before it is made: recorders attach here.
+  /// Is called with a sequence's options before the sequence is made, so that a recorder can set its
+  /// callbacks.
   using Prepare = std::function<void(SequenceOptions&)>;
   static Result generate(Engine& engine, const Request& request, const TokenCallback& on_token,
                          const Prepare& prepare);
 
-  /// A request that is about to be decoded by the engine's decoder, `parallel` of them at once. `grammar`:
-  /// the request's; null: it has none, or it is compiled now. `tenant`: SubmitOptions::tenant. Error when it
-  /// is not as it must be.
+  /// Prepares a request that the engine's decoder then decodes, in a batch of up to `parallel`. `grammar`:
+  /// the request's compiled grammar; null: it has none, or it is compiled here. `tenant`:
+  /// SubmitOptions::tenant. Throws Error if the request is invalid.
   static std::unique_ptr<Generation> start(Engine& engine, const Request& request,
                                            const TokenCallback& on_token, int parallel,
                                            const std::shared_ptr<const CompiledGrammar>& grammar = nullptr,
                                            const std::string& tenant = {});
   static Drafters& drafters(Engine& engine);
-  /// Of which any thread may ask for grammars meanwhile.
+  /// Any thread may use the compiler while the engine runs.
   static GrammarCompiler& grammars(Engine& engine);
   static Decoder& decoder(Engine& engine);
-  /// Measures what is not known yet of the target and of every drafter that is loaded, as `auto` uses them;
-  /// with `anew` what is known, too.
+  /// Measures the costs of the target and of every loaded drafter as `auto` uses them, where they are not
+  /// known yet; with `anew`, also where they are.
   static void measure_costs(Engine& engine, bool anew = false);
 
-  /// What the engine's decisions go by now: of the target (an empty curve before it is known), and of the
-  /// drafters that were measured. Measures nothing.
+  /// The costs that the engine's decisions go by now: the target's (an empty curve if it is not known yet)
+  /// and those of the drafters that were measured. Measures nothing.
   static MeasuredCosts known_costs(const Engine& engine);
 
   static Model& model(Engine& engine);
 
-  /// A drafter that keeps rows of a text of its own, as long as the engine lives.
+  /// A drafter that keeps rows of a text in a cache of its own. Valid as long as the engine.
   struct RowKeeper {
-    std::string identity;               ///< tells its files and type from others
+    std::string identity;               // identifies its type and files
     const void* group = nullptr;        ///< Drafter::group()
     KvCache cache;                      ///< an empty one
     std::shared_ptr<RowPool> features;  ///< SequenceRows::pool()
   };
-  /// Of those that are loaded.
+  /// Those of the loaded drafters.
   static std::vector<RowKeeper> row_keepers(Engine& engine);
 };
 

@@ -7,20 +7,20 @@
 
 namespace augur {
 
-/// A member of T, a table of limits: the flag that sets it, and what it bounds.
+/// One limit: a member of the struct T, the flag that sets it, and what it bounds.
 template <class T>
 struct LimitOf {
   std::string_view flag;    ///< "--max-body"
-  std::string_view unit;    ///< in which the flag counts: "KiB", "MiB", "s" (with fractions); empty: things
-  std::int64_t scale;       ///< the member's value is the flag's times this
-  double lowest;            ///< of the flag
-  double highest;           ///< of the flag
-  std::string_view bounds;  ///< what
+  std::string_view unit;    // of the flag's value: "KiB", "MiB", "s" (fractions allowed); empty: a count
+  std::int64_t scale;       // member = flag's value * scale
+  double lowest;            // of the flag's value
+  double highest;           // of the flag's value
+  std::string_view bounds;  // description of what is bounded
   std::int64_t T::*member;
 };
 
-/// What one text may cost before a token of it is decoded, in whole numbers: EngineOptions' grammar_budget
-/// and template_limits, whose defaults it has.
+/// Limits on preparing one text, before any token is decoded: EngineOptions::grammar_budget and
+/// template_limits as integers, with the same defaults.
 struct EngineLimits {
   EngineLimits() : EngineLimits(EngineOptions{}) {}
   explicit EngineLimits(const EngineOptions& options);
@@ -32,7 +32,7 @@ struct EngineLimits {
   std::int64_t template_bytes;
 };
 
-/// All of EngineLimits, in its order.
+/// All members of EngineLimits, in their order.
 std::span<const LimitOf<EngineLimits>> engine_limit_table();
 
 }  // namespace augur

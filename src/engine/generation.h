@@ -16,41 +16,43 @@
 
 namespace augur {
 
-/// What a generation needs of its engine.
+/// What a generation needs from its engine. The references must outlive the generation.
 struct GenerationContext {
   Model& target;
   const Tokenizer& tokenizer;
-  std::span<const TokenId> suppressed;  ///< tokens that are never drawn
+  std::span<const TokenId> suppressed;  // tokens that are never sampled
   std::int64_t context = 0;
-  int parallel = 1;  ///< sequences of the batch that it may be part of
+  int parallel = 1;  // most sequences in the batch that it becomes part of
   const Drafters& drafters;
   GrammarCompiler& grammars;
-  std::shared_ptr<const CompiledGrammar> grammar;  ///< the request's; null: `grammars` has it
-  std::string tenant;                              ///< whose text it is: SubmitOptions::tenant
-  std::function<void(SequenceOptions&)> prepare;   ///< sees the sequence's options before it is made
+  std::shared_ptr<const CompiledGrammar> grammar;  // the request's; null: it has none, or `grammars` compiles
+                                                   // it
+  std::string tenant;                              // owner of the text: SubmitOptions::tenant
+  std::function<void(SequenceOptions&)> prepare;   // is called with the options before the sequence is made
 };
 
-/// One request on its way: the sequence, its text, and where both go.
+/// One request in progress: its sequence, the text decoded so far, and the callbacks that both go to.
 class Generation {
  public:
-  /// `plan` is resolved and its drafters are loaded; `policy` is its policy, null for plain decoding. Error
-  /// when the request is not as it must be.
+  /// `plan` is resolved and its drafters are loaded; `policy` is its policy, null for plain decoding. Throws
+  /// Error if the request is invalid.
   Generation(const GenerationContext& context, const Request& request, std::vector<TokenId> prompt,
              const SpeculationPlan& plan, std::shared_ptr<PolicyModel> policy, const TokenCallback& on_token);
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
 
   Sequence& sequence() { return *sequence_; }
-  /// Cancels the sequence when the request's flag says so.
+  /// Cancels the sequence if the request's cancel flag is set.
   void poll_cancel();
-  /// Releases held-back text and sums up. Once, when the sequence is finished. Rethrows its failure.
+  /// Returns the result, with the text that was held back. To be called once, when the sequence has finished.
+  /// Rethrows the exception that ended it.
   Result finish();
 
  private:
   [[noreturn]] void rethrow(const std::exception_ptr& failure) const;
   AfterToken take(const EmittedToken& token);
   std::string_view proposer_name(ProposerId proposer) const;
-  /// Tells a step to whoever asked for rounds.
+  /// Passes a step to the request's round callback.
   void tell(const StepTrace& step, const RoundCallback& on_round);
 
   std::shared_ptr<PolicyModel> policy_;      ///< outlives the sequence
@@ -59,9 +61,9 @@ class Generation {
   const std::atomic<bool>* cancel_;
   TextStream text_stream_;
   std::string text_;
-  std::vector<std::string> warnings_;  ///< of its grammar
-  std::string grammar_field_;          ///< that it came in
-  DraftRound round_;                   ///< the last one that was told
+  std::vector<std::string> warnings_;  // of the request's grammar
+  std::string grammar_field_;          // the field of the request that held the grammar
+  DraftRound round_;                   // the last one that was passed on
   std::vector<TokenLogprobs> logprobs_;
   std::unique_ptr<Sequence> sequence_;
 };

@@ -17,38 +17,38 @@
 
 namespace augur {
 
-/// Progress of one named stage of loading; empty where nobody asked.
+/// A callback for the progress (0 to 1) of the loading stage `what`; empty if the options have none.
 std::function<void(double)> loading_stage(const EngineOptions& options, std::string what);
 
-/// The target model with everything that turns requests into its tokens. Engines that differ in their
-/// drafters share one. Once it is loaded its const functions are for any thread; the model is for one at a
-/// time over all of the engines, as its workspace is one.
+/// The target model and what turns requests into its tokens. Engines that differ only in their drafters share
+/// one. After load() any thread may call the const functions; `model` is for one thread at a time over all
+/// engines that share it, because it has one workspace.
 struct LoadedTarget {
   // Order matters: the model uses the device, and that the backend.
   std::string path;
   Backend backend;
-  std::unique_ptr<Device> device;  ///< that the model is on; null: the host
+  std::unique_ptr<Device> device;  // that runs the model; null: the host
   Checkpoint checkpoint;
   std::unique_ptr<Tokenizer> tokenizer;
-  std::vector<TokenId> suppressed;  ///< that are never drawn
+  std::vector<TokenId> suppressed;  // tokens that are never sampled
   TemplateLimits template_limits;
-  std::string template_source;  ///< of the chat template that is used; empty: there is none
-  /// It is not the model's own, and knows nothing of what its texts begin with.
+  std::string template_source;  // source of the chat template in use; empty: there is none
+  /// The template is not the model's own, so it does not write what the model's texts begin with (BOS).
   bool foreign_template = false;
   std::optional<ChatTemplate> chat_template;
   std::string template_kwargs;   ///< EngineOptions::template_kwargs
   bool template_date;            ///< EngineOptions::template_date
   std::unique_ptr<Model> model;  ///< null until load()
 
-  /// Everything but the weights.
+  /// Loads everything but the weights. Throws Error for files or options that are invalid.
   explicit LoadedTarget(const EngineOptions& options);
   void load(const EngineOptions& options);
 
-  /// The request's messages. Error when there is no template.
+  /// Renders the request's messages. Throws Error if there is no template.
   MarkedText render(const Request& request) const;
-  /// BOS included where the tokenizer says so.
+  /// Adds BOS if the tokenizer's settings ask for it.
   std::vector<TokenId> encode(std::string_view text, bool parse_special) const;
-  /// Error when the request has more than one kind of prompt.
+  /// The request's prompt as tokens. Throws Error if the request has more than one kind of prompt.
   std::vector<TokenId> prompt(const Request& request) const;
   ModelInfo describe() const;
 

@@ -6,7 +6,8 @@
 
 namespace augur {
 
-/// One name for an owner of texts (TextOwner): different pairs have different names. Empty: the common one.
+/// A name for the owner of texts (TextOwner) that is different for every pair. Empty for a pair of empty
+/// strings: the common owner.
 inline std::string owner_name(std::string_view tenant, std::string_view salt) {
   if (tenant.empty() && salt.empty()) return {};
   return fmt::format("{}:{}{}", tenant.size(), tenant, salt);

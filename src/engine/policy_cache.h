@@ -9,35 +9,35 @@
 
 namespace augur {
 
-/// The policies that an engine's requests have asked for, with what they have learned: of every combination
-/// of a plan's drafters apart, as what one of them gains depends on the others. What a request brings beside
-/// them (drafter_beside()) makes no difference, so that one controller has the whole batch. The ones used
-/// last are kept; generations hold on to theirs. One thread at a time.
+/// The policies that an engine's requests have used, with what each has learned. There is one for every
+/// combination of a plan's drafters, because a drafter's gain depends on the others. The drafter that a
+/// request adds (drafter_beside()) does not count, so that one controller steers the whole batch. The most
+/// recently used ones are kept; generations share ownership of theirs. For one thread at a time.
 class PolicyCache {
  public:
-  /// `parts`: folder of the drafter's learned parts; empty: none.
+  /// `parts`: folder of the drafter's learned parts; empty: none. `target` must outlive the cache.
   PolicyCache(Model& target, std::filesystem::path parts) : target_(target), parts_(std::move(parts)) {}
 
   struct Found {
     std::shared_ptr<PolicyModel> policy;
-    bool fresh = false;  ///< it was loaded just now
+    bool fresh = false;  // it was loaded by this call
   };
-  /// For a resolved plan with drafters. `parts`: of what drafts, where it is not the one above. Error for
-  /// settings that are not as they must be.
+  /// For a resolved plan with drafters. `parts`: the folder to use instead of the constructor's. Throws Error
+  /// for invalid settings.
   Found get(const SpeculationPlan& plan, const std::filesystem::path* parts = nullptr);
-  /// Of all of them: PolicyModel::forget_learnt().
+  /// Calls PolicyModel::forget_learnt() for all of them.
   void forget_learnt();
 
  private:
   static constexpr std::size_t kKept = 16;
   struct Entry {
-    SpeculationPlan key;  ///< of a plan what the policy is made from; its drafters in alphabetical order
+    SpeculationPlan key;  // the parts of a plan that the policy is made from; drafters in alphabetical order
     std::shared_ptr<PolicyModel> model;
   };
 
   Model& target_;
   std::filesystem::path parts_;
-  std::list<Entry> entries_;  ///< the one used last first
+  std::list<Entry> entries_;  // most recently used first
 };
 
 }  // namespace augur

@@ -8,17 +8,18 @@
 
 namespace augur {
 
-/// What an engine has loaded that a plan may name.
+/// What the engine has loaded that a plan may refer to.
 struct LoadedDrafts {
-  std::string head = {};                       ///< type that the draft model is used as; empty: there is none
-  std::vector<std::string> named = {};         ///< further draft models, "@NAME" each
-  const VocabularySpec* vocabulary = nullptr;  ///< drafters', located; null: plans still say which
-  std::filesystem::path parts = {};            ///< where a vocabulary's files are looked for
+  std::string head = {};  // drafter type that the draft model is used for; empty: there is no draft model
+  std::vector<std::string> named = {};         // names of further draft models, each "@NAME"
+  const VocabularySpec* vocabulary = nullptr;  // the drafters' vocabulary, its files located; null: each plan
+                                               // names its own
+  std::filesystem::path parts = {};            // folder in which a vocabulary's files are looked for
 };
 
-/// The plan as an engine carries it out: checked, with canonical names, "auto" replaced by the draft model's
-/// type, drafters, policy and vocabulary named where they were not. What is kept by plans goes by this. Error
-/// for a drafter that needs another draft model, and for another vocabulary.
+/// The plan as the engine carries it out: checked, names canonical, "auto" replaced by the draft model's
+/// type, and defaults filled in for drafters, policy and vocabulary. Caches are keyed by the resolved plan.
+/// Throws Error for a drafter that needs another draft model, and for a vocabulary other than the loaded one.
 SpeculationPlan resolve(SpeculationPlan plan, const LoadedDrafts& loaded);
 
 }  // namespace augur

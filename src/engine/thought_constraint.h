@@ -11,14 +11,15 @@
 
 namespace augur {
 
-/// Ends thoughts that grow too long, and keeps a grammar for what follows those that the prompt has begun: no
-/// end of the text comes within these. A grammar is otherwise kept from the first token on, and thoughts go
-/// on, or more are begun, where it lets nothing else be written. Tags are found in the text, however it is
-/// cut into tokens.
+/// Ends reasoning ("thoughts") that grows too long, and applies a grammar to the answer. If the prompt has
+/// begun the thoughts, the grammar applies only after their end, and no end-of-text token is allowed within
+/// them. Otherwise the grammar applies from the first token on; then thoughts continue, or more begin, only
+/// where the grammar allows nothing else. Tags are found in the text, however it is split into tokens. For
+/// one thread at a time.
 class ThoughtConstraint final : public TokenConstraint {
  public:
-  /// `vocab`: logits, of which the tokenizer knows the first; it outlives this. `grammar`: null: there is
-  /// none. Error for thoughts without an end.
+  /// `vocab`: number of logits; the tokenizer knows the first of them and must outlive this object.
+  /// `grammar`: null if there is none. Throws Error if `options` has no text that ends thoughts.
   ThoughtConstraint(const Tokenizer& tokenizer, std::int64_t vocab, const ThoughtOptions& options,
                     std::unique_ptr<TokenConstraint> grammar);
 
@@ -35,43 +36,43 @@ class ThoughtConstraint final : public TokenConstraint {
   enum class Where { Before, Thought, Closing, Elsewhere, Behind };
   struct State {
     Where where = Where::Before;
-    bool again = false;       ///< Before: another text has ended
-    std::int64_t tokens = 0;  ///< of thoughts
-    std::size_t closed = 0;   ///< Closing: tokens of the end that are there
-    std::string tail = {};    ///< of the text, in which a tag may have begun
+    bool again = false;       // Before: more thoughts may begin, after other text has ended
+    std::int64_t tokens = 0;  // within thoughts so far
+    std::size_t closed = 0;   // Closing: tokens of the end that have been written
+    std::string tail = {};    // end of the text, in which a tag may have begun
   };
 
   const State& state() const { return states_.back(); }
-  /// Whether the grammar says what comes next.
+  /// Whether the grammar constrains the next token.
   bool grammar_holds() const { return grammar_ && (!options_.begun || state().where == Where::Behind); }
   State after(TokenId token) const;
   void look_for_begin(State& state) const;
   void look_for_end(State& state) const;
   void end_thoughts(State& state) const;
-  /// Elsewhere: looks for the end behind which more thoughts may come.
+  /// In state Elsewhere: looks for the text after which more thoughts may begin.
   void look_for_more(State& state) const;
-  /// Whether thoughts may not be begun any more.
+  /// Whether the limit on thoughts is used up, so that no more may begin.
   bool spent() const;
-  /// Whether the token would begin them, or go some of the way that nothing else goes.
+  /// Whether the token would begin thoughts, or continue a prefix that only leads to thoughts.
   bool chooses(TokenId token) const;
-  /// Those for which chooses() holds in any state, and perhaps others.
+  /// A superset of the tokens for which chooses() holds in any state.
   std::vector<TokenId> choosing_tokens() const;
-  /// Takes the tokens that do so out of a mask, unless it has no others.
+  /// Removes the tokens for which chooses() holds from a mask, unless it has no others.
   void leave_other_choices(std::span<std::uint32_t> mask);
-  /// Whether `token`, which chooses(), is kept by leave_other_choices().
+  /// Whether leave_other_choices() keeps `token`, for which chooses() holds.
   bool has_no_choice(TokenId token);
-  /// What the thoughts' own rules leave of a mask.
+  /// Applies the rules on thoughts to a mask.
   void narrow(std::span<std::uint32_t> mask);
 
   const Tokenizer& tokenizer_;
   const std::int64_t vocab_;
   const ThoughtOptions options_;
-  std::vector<TokenId> closing_;  ///< what ends thoughts that are too long
-  std::string behind_end_;        ///< of it
+  std::vector<TokenId> closing_;  // tokens that end thoughts that are too long
+  std::string behind_end_;        // what follows the end tag in options_.written_end
   std::unique_ptr<TokenConstraint> grammar_;
-  std::vector<State> states_;                     ///< after every token, as long as thoughts may come
-  std::int64_t behind_ = 0;                       ///< tokens since
-  std::optional<std::vector<TokenId>> choosing_;  ///< tokens that may choose them in some state; when asked
+  std::vector<State> states_;                     // one after every token, as long as thoughts may come
+  std::int64_t behind_ = 0;                       // tokens accepted since the state Behind began
+  std::optional<std::vector<TokenId>> choosing_;  // choosing_tokens(), made at first use
 };
 
 }  // namespace augur
