@@ -9,8 +9,8 @@
 
 namespace augur {
 
-/// Does jobs on threads of its own, in the order in which they came; a thread is there from the first job on
-/// that finds no other idle. Any thread.
+/// Runs jobs on its own threads, in the order in which they were added. A thread is started when a job finds
+/// no idle one, up to `threads`. Any thread may call add().
 class JobPool {
  public:
   explicit JobPool(int threads) : most_(static_cast<std::size_t>(threads)) {}
@@ -18,9 +18,10 @@ class JobPool {
   JobPool(const JobPool&) = delete;
   JobPool& operator=(const JobPool&) = delete;
 
-  /// `job` throws nothing. Throws where there is no memory for it, or no thread at all. Not after finish().
+  /// `job` must not throw. Throws if there is no memory for the job, or if no thread at all could be started.
+  /// Must not be called after finish().
   void add(std::function<void()> job);
-  /// Returns when all jobs are done.
+  /// Returns when all jobs have been done.
   void finish();
 
  private:

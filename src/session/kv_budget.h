@@ -15,42 +15,44 @@
 
 namespace augur {
 
-/// How much memory the texts of an engine may take together: the caches of sequences and of texts that are
-/// kept, the rows that wait for their drafters, and what drafters learn. What is kept and learnt gives way to
-/// what runs. One thread at a time.
+/// The memory that the texts of an engine may take together: caches of sequences and of kept texts, rows that
+/// wait for drafters, and what drafters learn. What is kept and learnt is dropped when running sequences need
+/// its memory. For one thread at a time.
 class KvBudget {
  public:
-  /// Of the texts of such a form, whose pools outlive it, as `kept` and `drafters` do. Of all bytes so many
-  /// may be taken by what is kept and learnt.
+  /// `bytes`: the whole budget; `kept_bytes`: the part of it that kept texts and learnt data may take. `form`
+  /// describes the caches; its pools, `kept` and `drafters` must outlive the budget.
   KvBudget(std::int64_t bytes, std::int64_t kept_bytes, const KeptTextForm& form, PrefixCache& kept,
            Drafters& drafters);
-  /// Bytes without which no text fits that is worth serving: a page of tokens, and a step.
+  /// The smallest useful budget in bytes: a page of tokens and one step.
   static std::int64_t least(const KvCache& target);
-  /// Drops what is kept and learnt beyond its share.
+  /// Drops kept texts and learnt data beyond their part.
   void settle();
 
-  /// Tokens that a text of this sequence may have so that it fits when nothing else is there, drafters
-  /// neither: a text's length does not depend on what drafts.
+  /// Most tokens of a text of this sequence that fit when nothing else takes memory. Drafters are not
+  /// counted, so that a text's length does not depend on what drafts.
   std::int64_t most_tokens(const Sequence& sequence) const;
 
-  /// What the caches of `running`, and the rows that wait for their drafters, may grow by in the next step.
+  /// Bytes by which the caches of `running` and the rows that wait for their drafters may grow in the next
+  /// step.
   static std::int64_t growth(std::span<const Sequence* const> running);
-  /// What a sequence takes that has nothing yet, and a page more, or it might be the first to go again.
+  /// Bytes that a sequence without a cache needs to begin, and one more page, so that it is not suspended
+  /// again at once.
   static std::int64_t whole(const Sequence& sequence);
-  /// Drops kept texts, then what is learnt, until so many more bytes fit. False: they do not fit even so.
+  /// Drops kept texts, then learnt data, until `bytes` more fit. Returns false if they do not fit even then.
   bool make_room(std::int64_t bytes);
 
-  /// Drops all that is kept and learnt. False: there was nothing.
+  /// Drops all kept texts and learnt data. Returns false if there were none.
   bool drop_kept();
 
-  /// The system has no more memory than is in use now, and so many bytes: others have taken what the budget
-  /// was to have.
+  /// Lowers the budget: other processes have taken memory, so the system has only `bytes` beyond what is in
+  /// use now.
   void shrink(std::int64_t bytes);
-  /// A step has found its memory: the budget grows again a little, towards what it was.
+  /// Raises a lowered budget a little towards its first value; called after a step that found its memory.
   void recover();
 
   std::int64_t in_use() const;
-  /// What `running` take of it; pages and blocks of rows that several of them hold count once.
+  /// Bytes of the budget that `running` hold; pages and blocks of rows that several of them share count once.
   std::int64_t held_by(std::span<const Sequence* const> running);
 
  private:

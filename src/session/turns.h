@@ -7,38 +7,40 @@
 
 namespace augur {
 
-/// Who sends requests.
+/// A sender of requests.
 struct Client {
   std::string name;
-  std::int64_t served = 0;  ///< when one of its requests got a place last, on the clock of Turn::number
+  std::int64_t served = 0;  // when one of its requests last got a place, in units of Turn::number
 };
 
-/// What decides when a request has its turn.
+/// What decides the order of a request.
 struct Turn {
   Client* client = nullptr;
-  int priority = 0;         ///< the highest is first
-  std::int64_t number = 0;  ///< when it came, by a count of what happens; all different
-  bool settled = true;      ///< it can give its place; one that has just got it cannot yet
+  int priority = 0;         // higher goes first
+  std::int64_t number = 0;  // when the request came: a count of events, different for every request
+  bool settled = true;      // whether it may give up its place; false for one that has just got it
 };
 
-/// Who is next, and who gives way, so that clients have as many requests running as others that want as many,
-/// however many they send. Among requests of one client the priority decides, then who came first. Nothing is
-/// allocated. Thread-safe.
+/// Decides which request runs next and which gives up its place. Clients with enough requests get equal
+/// numbers of places, however many requests they send. Among one client's requests the priority decides, then
+/// the order of arrival. Allocates nothing. Thread-safe.
 class Turns {
  public:
   using List = std::span<const Turn* const>;
 
-  /// `priorities_across`: the priority goes before everything else, whosever a request is.
+  /// `priorities_across`: the priority decides first, even between clients.
   explicit Turns(bool priorities_across) : priorities_across_(priorities_across) {}
 
-  /// Which of `waiting`, not empty, has the next place: one of the client with the fewest in `running`; of
-  /// equal clients, the one that has waited longest since it came or was served.
+  /// Index in `waiting` (not empty) of the request that gets the next place. It belongs to the client with
+  /// the fewest requests in `running`; of equal clients, to the one that has waited longest since its request
+  /// came or since it last got a place.
   std::size_t next(List waiting, List running) const;
-  /// Which of `running` gives its place to `waiting`: the last of the client with the most, if both have no
-  /// more difference afterwards than the other way round. None: nobody need.
+  /// Index in `running` of the request that gives up its place to `waiting`: the last one of the client with
+  /// the most places, if that client has at least two more than the waiting one's. None if no request needs
+  /// to.
   std::optional<std::size_t> gives_way(const Turn& waiting, List running) const;
-  /// Which of `running`, not empty, goes first where there is not room for all: the last of the client with
-  /// the most.
+  /// Index in `running` (not empty) of the request to suspend first when memory is short: the last one of the
+  /// client with the most places.
   std::size_t last(List running) const;
 
  private:
