@@ -6,22 +6,24 @@
 
 namespace augur {
 
-/// Has a job done on another thread.
+/// Runs a job on another thread.
 using RunElsewhere = std::function<void(std::function<void()>)>;
 
-/// A text's mask that takes more than a round's share of work, in the making on another thread. One thread at
-/// a time, but for the job, which has a share of all it needs: when this is destroyed, it ends soon.
+/// Computes on another thread a mask that takes more work than a round may spend on it. For one thread at a
+/// time, apart from the job, which shares ownership of what it uses and stops soon after this object is
+/// destroyed.
 class DearMask {
  public:
-  /// Begins. Nobody else uses `masks` as long as this lives, but for those that have seen made().
+  /// Starts the job. As long as this object lives, only callers for whom made() has returned true may use
+  /// `masks`.
   DearMask(std::shared_ptr<MaskTree> masks, const RunElsewhere& elsewhere);
   ~DearMask();
   DearMask(const DearMask&) = delete;
   DearMask& operator=(const DearMask&) = delete;
 
-  /// Whether the mask is there, or never will be.
+  /// Whether the job has ended, with a mask or without.
   bool ended() const;
-  /// Whether it is there. Throws what has been thrown in making it.
+  /// Whether the mask has been computed. Throws what the job threw.
   bool made() const;
 
  private:

@@ -8,22 +8,24 @@
 
 namespace augur {
 
-/// The target's forward of one step, where rows of some trees have been through its first layers before
-/// (EarlyRows). Those layers run for the other rows only, the rest for all of them; without such rows it is
-/// one plain forward. The bits are the same either way: a row's never depend on its neighbours. Per step:
-/// begin; one addition for every sequence of the batch, in order; run.
+/// The target's forward of one step when drafting has already run some rows of the trees through its first
+/// layers (EarlyRows). Those layers run only for the other rows, the later layers for all; without such rows
+/// this is one plain forward. The result has the same bits either way, because a row's bits do not depend on
+/// its neighbours. For each step call begin(), then one add function for every sequence of the batch, in
+/// order, then run(). For one thread at a time.
 class ResumedForward {
  public:
-  /// `lowest_tap`: the first layer whose entering residual stream is asked for; it must not lie among the
-  /// layers that rows skip. For so many sequences with so many rows in all the additions allocate nothing
-  /// that stays: one that throws has added nothing.
+  /// `lowest_tap`: the lowest layer whose input (residual stream) is asked for; it must not be one of the
+  /// layers that rows skip. Memory is reserved for `sequences` with `rows` in all, so that an addition that
+  /// throws has added nothing.
   void begin(int lowest_tap, std::size_t sequences, std::size_t rows);
-  /// The rows of a tree, if `early` is of use: its transaction is then to be the sequence's, and node i lies
-  /// in slot offsets()[i] of it. All rows are reused that are nodes of the tree. False: nothing was added.
+  /// Adds the rows of a tree if any of `early` can be reused, namely those that are nodes of the tree. Then
+  /// the transaction of `early` must become the sequence's, and node i is in its slot offsets()[i]. Returns
+  /// false if nothing was added.
   bool add_tree(const DraftTree& tree, const EarlyRows& early);
-  /// Rows that nobody has run.
+  /// Adds rows that have not been run.
   void add_rows(int rows);
-  /// Slots of the batch's rows, as offsets into their transactions.
+  /// The slots of the batch's rows, as offsets into their transactions.
   std::span<const std::int32_t> offsets() const { return offsets_; }
 
   void run(Model& target, const TokenBatch& batch, std::span<const Tap> taps);
@@ -33,12 +35,12 @@ class ResumedForward {
   void collect_remaining(const TokenBatch& batch);
 
   int lowest_tap_ = 0;
-  int layers_ = 0;                         ///< that rows skip; 0: no row does
+  int layers_ = 0;                         // number of first layers that some rows skip; 0: no row does
   std::vector<const EarlyRows*> early_;    ///< by sequence; null: none
-  std::vector<std::int32_t> early_row_;    ///< by row of the batch; -1: has not been run
+  std::vector<std::int32_t> early_row_;    // by row of the batch; -1: not run yet
   std::vector<std::int32_t> offsets_;      ///< by row of the batch
   std::vector<std::int32_t> matched_;      ///< scratch of match(): by node
-  std::vector<TokenBatch::Sequence> all_;  ///< the batch's, with slots
+  std::vector<TokenBatch::Sequence> all_;  // the batch's, with slots
   std::vector<float> entrance_;            ///< [rows, hidden] entering layer `layers_`
 
   // The first layers' forward.
@@ -46,8 +48,8 @@ class ResumedForward {
   std::vector<std::int32_t> positions_;
   std::vector<std::int32_t> parents_;
   std::vector<TokenBatch::Sequence> sequences_;
-  std::vector<std::int32_t> rows_;      ///< of the batch, by row of this forward
-  std::vector<std::int32_t> place_of_;  ///< the inverse
+  std::vector<std::int32_t> rows_;      // this forward's rows, as rows of the batch
+  std::vector<std::int32_t> place_of_;  // inverse of rows_
 };
 
 }  // namespace augur

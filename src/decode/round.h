@@ -16,65 +16,67 @@
 
 namespace augur {
 
-/// What one sequence brings to the rounds of a batch, and what the round in flight has made of it.
+/// What one sequence contributes to the rounds of a batch, and its results of the current round.
 struct SequenceDraft {
-  // For all rounds:
+  // The same in all rounds:
   Speculation speculation;
-  NodeWants record;  ///< recorded in the trees about expanded nodes, beside what the policies ask for
+  NodeWants record;  // what to record about expanded nodes, in addition to what the policies ask for
   std::function<void(const DraftTree&)> on_draft;  ///< SequenceOptions::on_draft
   bool coupled = false;                            ///< ExpandOptions::coupled
-  bool sampled = false;  ///< drafters with a law draw their candidates, from rows of `vocab` probabilities
+  bool sampled = false;  // drafters that have probabilities draw their candidates from them: `vocab` values
+                         // per row
   std::int32_t vocab = 0;
   Sampler* sampler = nullptr;       ///< the sequence's
-  MaskTree* masks = nullptr;        ///< the sequence's; null: its text may be anything
+  MaskTree* masks = nullptr;        // the sequence's; null: no grammar
   KvCache* target_cache = nullptr;  ///< the sequence's
 
-  // For this round, set before Round::draft():
-  std::span<const TokenId> tokens;  ///< the text, the root last
+  // Of this round, set before Round::draft():
+  std::span<const TokenId> tokens;  // the text; its last token is the root
   RoundInfo info;                   ///< context, room and max_depth
 
-  // What comes of it:
+  // Results of the round:
   DraftTree tree;
-  std::int32_t drafted = 0;  ///< nodes that were proposed, before pruning
-  double classify_ms = 0;    ///< of drafting, what the policies took (TreePolicy::classify_ms)
+  std::int32_t drafted = 0;  // nodes proposed, before pruning
+  double classify_ms = 0;    // milliseconds of drafting that policies spent (TreePolicy::classify_ms)
   StepForecast forecast;
-  std::optional<EarlyRows> early;  ///< rows of the target that drafting has run
-  std::exception_ptr failure;      ///< what was thrown for this sequence; its tree is worthless then
+  std::optional<EarlyRows> early;  // rows that drafting has run through the target's first layers
+  std::exception_ptr failure;      // exception thrown for this sequence; then its tree is invalid
 
-  /// Whether its drafters do have laws to draw from.
+  /// Whether its drafters have probabilities to draw candidates from.
   bool draws() const { return sampled && speculation.drafters.front().drafter->traits().has_probabilities; }
 };
 
-/// Drafting for a batch: every drafter of every sequence grows a tree of its own as its policy says, drafters
-/// that share weights together; a sequence's trees are merged, and its controller, if it has one, says what
-/// is verified. What a sequence's constraint does not allow is dropped as soon as a drafter has added it: no
-/// policy and no controller ever sees such a node. What is thrown for one sequence, by a drafter or a policy,
-/// fails that one alone. What a controller throws is thrown for all of its sequences in the batch: it fails
-/// these, as none of them can be told apart, and no other. One thread at a time; after the first rounds
-/// nothing allocates.
+/// Drafts for a batch. Every drafter of every sequence grows a tree of its own as its policy says; drafters
+/// that share weights run together. A sequence's trees are merged, and its controller, if it has one, decides
+/// which nodes are verified. Nodes that a sequence's constraint forbids are removed as soon as a drafter has
+/// added them, so no policy or controller sees them. An exception from a drafter or a policy fails the
+/// sequence for which it was thrown; one from a controller fails all sequences of the batch that it steers,
+/// as it cannot be attributed to one of them. For one thread at a time. After the first rounds nothing is
+/// allocated.
 class Round {
  public:
-  /// `costs` is told what drafting takes by `clock`. Both outlive it.
+  /// `costs` is told how long drafting takes by `clock`. Both must outlive the round.
   explicit Round(CostModel& costs, const Clock& clock = Clock::steady()) : costs_(costs), clock_(clock) {}
 
-  /// Makes the drafts' trees. The drafts stay where they are until observe() has seen the same ones. Throws
-  /// only for want of memory, before anything is drafted.
+  /// Makes the trees of `drafts`. The drafts must not move before observe() has been called with the same
+  /// ones. Throws only if memory runs out, before anything is drafted.
   void draft(std::span<SequenceDraft* const> drafts);
-  /// Of the text's rows that wait for its drafters those run which are more than may wait
-  /// (SequenceRows::crowded). Between rounds. What is thrown is for the caller.
+  /// Runs rows that wait for the sequence's drafters, as far as more wait than may (SequenceRows::crowded).
+  /// To be called between rounds. Exceptions reach the caller.
   void relieve(SequenceDraft& draft);
-  /// What came of the drafts, in the same order: `traces[i]` of `drafts[i]`. Sequences that failed are passed
-  /// over. Never throws.
+  /// Tells policies and controllers what came of the drafts: `traces[i]` belongs to `drafts[i]`. Failed
+  /// sequences are skipped. Never throws.
   void observe(std::span<SequenceDraft* const> drafts, std::span<const StepTrace> traces);
 
  private:
-  /// One of the sequences of the round in flight.
+  /// A sequence of the current round.
   struct Seat {
     SequenceDraft* draft = nullptr;
-    RoundMember member;              ///< as its controller sees it
-    Speculator* drafting = nullptr;  ///< whose turn it is
+    RoundMember member;              // what its controller sees
+    Speculator* drafting = nullptr;  // the drafter that has its turn
     std::int32_t size_before_level = 0;
-    std::int32_t last_rows = 1;  ///< that its sequence verified in its last round; a first one: its root
+    std::int32_t last_rows = 1;  // rows that the sequence verified in its last round; 1 (the root) in its
+                                 // first
     Reranker reranker;
 
     bool failed() const { return draft->failure != nullptr; }
@@ -105,10 +107,10 @@ class Round {
   const Clock& clock_;
 
   // The round in flight.
-  std::vector<Seat> seats_;  ///< as many as a batch has had at most: what they hold stays
+  std::vector<Seat> seats_;  // one per sequence of the largest batch so far: their buffers are reused
   std::vector<Seat*> batch_;
-  std::vector<Seat*> growing_;  ///< those whose trees of this turn still grow
-  std::vector<Seat*> level_;    ///< of these, in this level, by group
+  std::vector<Seat*> growing_;  // those whose trees still grow in this turn
+  std::vector<Seat*> level_;    // those of growing_ that take part in this level, by group
   std::vector<Seat*> active_;
   std::vector<Seat*> observed_;
   std::vector<ExpandJob> jobs_;

@@ -25,11 +25,12 @@
 
 namespace augur {
 
-/// One generated token, as it is handed out.
+/// A generated token, as it is passed to the callback.
 struct EmittedToken {
   TokenId token = -1;
-  ProposerId proposer = kTargetProposer;    ///< who drafted it; kTargetProposer: the target's own draw
-  int depth = 0;                            ///< in the drafted tree; 0: the target's own draw
+  ProposerId proposer = kTargetProposer;    // the drafter that proposed it; kTargetProposer: sampled from the
+                                            // target
+  int depth = 0;                            // in the drafted tree; 0: sampled from the target
   const TokenLogprobs* logprobs = nullptr;  ///< SequenceOptions::logprobs
 };
 
@@ -37,75 +38,79 @@ enum class AfterToken { Continue, Stop, Cancel };
 
 struct SequenceOptions {
   SamplingOptions sampling;
-  /// What the generated text must be; null: anything. Tokens are drawn among those that it allows.
+  /// Constrains the generated text; null: no constraint. Tokens are sampled among those that it allows.
   std::unique_ptr<TokenConstraint> constraint;
-  std::vector<TokenId> eos;      ///< drawing one of these ends the sequence (the token is kept)
+  std::vector<TokenId> eos;      // sampling one of these ends the sequence (the token is kept)
   std::int64_t max_tokens = -1;  ///< < 0: as many as the context holds
-  std::int64_t context = 0;      ///< tokens that the sequence may hold; 0: the model's
-  Speculation speculation;       ///< what drafts; nothing: plain decoding
-  /// Cache slots beyond the text's own, for nodes that are rejected: near the end of the context, and of a
-  /// short text's cache, trees are no larger than what is left.
+  std::int64_t context = 0;      // most tokens of the sequence; 0: the model's context length
+  Speculation speculation;       // drafters and policies; empty: plain decoding
+  /// Cache slots beyond the text's own, for nodes that may be rejected. Near the end of the context (or of a
+  /// short text's cache) trees are no larger than the slots that are left.
   std::int64_t tree_slots = 512;
-  /// Nodes beside the root that are verified in a round, whatever drafts and whatever the policy: all
-  /// policies draft for so many at most.
+  /// Most nodes besides the root that are verified in a round; it limits every policy.
   std::int64_t most_nodes = std::numeric_limits<std::int64_t>::max();
   Verification verification = Verification::Walk;
-  /// Drafters rank their candidates by what the target is about to draw (ExpandOptions::coupled); otherwise
-  /// by their own probabilities. Under Rejection they draw their candidates instead.
+  /// Drafters rank their candidates by the noise that the target's draw will use (ExpandOptions::coupled)
+  /// instead of by their own probabilities. Under Rejection candidates are drawn.
   bool coupling = true;
-  int noise_rows = PositionNoise::kUsualPositions;  ///< positions whose noise is kept, if it is sampled
-  /// Promised time per token, for controllers that see to it; 0: nothing is promised.
+  int noise_rows = PositionNoise::kUsualPositions;  // positions whose noise is cached when sampling
+  /// Promised milliseconds per token, for controllers that keep to it; 0: nothing is promised.
   double tpot_ms = 0;
-  /// Take over what a PrefixCache knows of the text (Decoder::reuse_prefixes).
+  /// Start from what a PrefixCache holds of the text (Decoder::reuse_prefixes).
   bool reuse_prefix = true;
-  /// Something of the text stays for later ones of the same owner.
+  /// What is computed or learnt of the text is kept for later texts of the same owner.
   bool keep_text = true;
-  /// Whose the text is: what is kept of it, and taken over, is of this owner's texts. Empty: the common one.
+  /// Owner of the text: kept texts are found and stored under this name. Empty: the common owner.
   std::string owner;
-  /// So many of the most probable tokens in a generated token's place are told with its log-probability; < 0:
-  /// nothing is.
+  /// Number of the most probable tokens that are reported with each generated token's log-probability; < 0:
+  /// no log-probabilities.
   int logprobs = -1;
-  bool sampled_logprobs = false;  ///< in the distribution that the token is drawn from, not the model's own
-  bool prompt_logprobs = false;   ///< the same for the prompt
-  /// Recorded in the trees about expanded nodes, beside what the policies ask for.
+  bool sampled_logprobs = false;  // take log-probabilities from the distribution that tokens are sampled
+                                  // from, not from the model's own
+  bool prompt_logprobs = false;   // report them for the prompt's tokens, too
+  /// Recorded about expanded nodes, in addition to what the policies ask for.
   NodeWants record;
-  /// Called for every generated token in order; the tokens of a path that follow a Stop are discarded.
+  /// Called for every generated token in order; after Stop the rest of an accepted path is discarded.
   std::function<AfterToken(const EmittedToken&)> on_token;
   std::function<void(std::int64_t done, std::int64_t total)> on_prefill;
   std::function<void(const StepTrace&)> on_step;
-  /// What a drafter has proposed, before anything of it is cut.
+  /// Called with a drafter's tree before it is pruned.
   std::function<void(const DraftTree&)> on_draft;
-  const Clock* clock = &Clock::steady();  ///< what the sequence is timed by; outlives the sequence
+  const Clock* clock = &Clock::steady();  // measures the sequence; must outlive it
 };
 
-/// One request being generated: its tokens, caches, drafters, noise and stop rules. Advanced by one Decoder.
-/// Invariant between steps: the target's cache holds the text's beginning, and once it has been read all
-/// tokens but the newest, which is the root of the next round's tree.
+/// One request in generation: its tokens, caches, drafters, noise and stop rules. One Decoder advances it.
+/// Between steps the target's cache holds a beginning of the text; once the prompt has been read, it holds
+/// all tokens but the newest, which is the root of the next tree. For one thread at a time, except where
+/// noted.
 class Sequence {
  public:
-  /// Error for an empty prompt, an id outside the vocabulary, or a prompt that leaves no room in the context.
+  /// `target` must outlive the sequence. Throws Error for an empty prompt, an id outside the vocabulary, and
+  /// a prompt that leaves no room in the context.
   Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions options);
 
   std::span<const TokenId> tokens() const { return tokens_; }  ///< prompt and generated
   std::span<const TokenId> generated() const { return tokens().subspan(prompt_size_); }
   std::size_t prompt_size() const { return prompt_size_; }
-  /// [i]: of the prompt's token i + 1, as far as it has been read, where the options ask for them.
+  /// [i] belongs to the prompt's token i + 1, as far as it has been read; empty unless the options ask for
+  /// it.
   std::span<const TokenLogprobs> prompt_logprobs() const { return prompt_logprobs_; }
 
   bool finished() const { return finish_ != FinishReason::None; }
   FinishReason finish_reason() const { return finish_; }
-  /// Why its reason is Error.
+  /// The exception, if finish_reason() is Error; else null.
   std::exception_ptr failure() const { return failure_; }
-  /// It ends at so many tokens, if not before. Error where the prompt leaves no room.
+  /// Lowers the limit: the sequence ends when the text has `tokens` tokens, if not before. Throws Error if
+  /// the prompt leaves no room.
   void limit_length(std::int64_t tokens);
   void cancel() { finish(FinishReason::Cancelled); }
 
-  /// Where the pages of the target's cache come from, as KvCache::for_pools().
+  /// Calls call(pool, span) for the pools of the target's cache, as KvCache::for_pools().
   template <class Call>
   void for_target_pools(const Call& call) const {
     cache_.for_pools(call);
   }
-  /// The same, then those of its drafters' caches.
+  /// The same, then for those of its drafters' caches.
   template <class Call>
   void for_page_pools(const Call& call) const {
     for_target_pools(call);
@@ -113,7 +118,7 @@ class Sequence {
       if (const SequenceRows* const rows = s.drafter->sequence_rows()) rows->cache().for_pools(call);
     }
   }
-  /// Calls call(pool) for the memory of the rows that wait for its drafters, where they have features.
+  /// Calls call(pool) for the memory pools of the rows that wait for its drafters, where these have features.
   template <class Call>
   void for_row_pools(const Call& call) const {
     for (const Speculator& s : draft_.speculation.drafters) {
@@ -122,7 +127,7 @@ class Sequence {
     }
   }
   /// Calls call(address, bytes) for every page that its caches hold, as KvCache::for_pages(), and for every
-  /// block of rows that wait.
+  /// block of waiting rows.
   template <class Call>
   void for_blocks(const Call& call) const {
     cache_.for_pages(call);
@@ -130,101 +135,108 @@ class Sequence {
       if (const SequenceRows* const rows = s.drafter->sequence_rows()) rows->for_blocks(call);
     }
   }
-  /// Drafts no more, and gives back what its drafters hold. The text goes on as it would have.
+  /// Decodes plainly from here on and frees what its drafters hold. The tokens are the same.
   void stop_drafting();
-  /// What all texts share (a drafter's list of usual tokens) may learn from this one: any other can see it.
+  /// Whether state that all texts share (such as a drafter's list of usual tokens) may learn from this text,
+  /// so that any other text can see it.
   bool teaches_all() const { return keep_text_ && owner_.empty(); }
   bool drafts() const { return !draft_.speculation.drafters.empty(); }
-  /// It sits out steps until its text's mask has been made elsewhere (Decoder::make_masks_elsewhere).
+  /// Whether it takes part in no step until its mask has been made (Decoder::make_masks_elsewhere).
   bool waits_for_mask() const { return dear_mask_ != nullptr && !dear_mask_->ended(); }
   /// Tokens of the text that the target has yet to run.
   std::int64_t tokens_to_run() const { return std::ssize(tokens_) - cache_.length(); }
 
-  /// Of its rounds; `type` is whoever knows the drafters' to say. Times are its share of steps that it ran
-  /// together with others: drafting in equal parts, verification by rows.
+  /// Statistics of its rounds; whoever knows the drafters sets `type`. Times are its share of the steps that
+  /// it had in common with other sequences: equal parts of drafting, verification by rows.
   const SpeculationStatistics& statistics() const { return statistics_; }
-  /// Of the prompt, that were not run as a PrefixCache knew them.
+  /// Tokens of the prompt that were taken from a PrefixCache instead of being run.
   std::int64_t cached_tokens() const { return cached_tokens_; }
-  double prompt_ms() const { return prompt_ms_; }  ///< wall time of the prompt
-  double decode_ms() const { return decode_ms_; }  ///< wall time from there to the end
+  double prompt_ms() const { return prompt_ms_; }  // wall time from the start to the end of the prompt
+  double decode_ms() const { return decode_ms_; }  // wall time from there to the end of the text
 
   // --- A step ----------------------------------------------------------------------------------------------
-  // What a Decoder asks of its sequences, in this order. A sequence of which the prompt is still being read
-  // has its rows run and takes them; one that is past it begins a round, has its tree verified, and takes the
-  // verdict. Whatever throws fails the one sequence.
+  // What a Decoder calls, in this order. While the prompt is being read, the decoder runs its next rows and
+  // calls take_prompt(). After that it begins a round, has the tree verified, and calls take_verdict(). An
+  // exception from any of these fails this sequence only.
 
   bool reading() const { return unread() > 0; }
   /// Tokens of the text that the target has run.
   std::int64_t read() const { return cache_.length(); }
-  /// Rows of the text, but for its newest token, that the target has to run before a round can begin.
+  /// Rows of the text, without its newest token, that the target has to run before a round can begin.
   std::int64_t unread() const { return std::ssize(tokens_) - 1 - cache_.length(); }
-  /// Whether a round can begin: the text's mask is there, or can be made in the step. Throws what making it
-  /// elsewhere has thrown.
+  /// Whether a round can begin: the mask is ready, or can be made in the step. Throws what the job that made
+  /// it elsewhere threw.
   bool mask_ready(const RunElsewhere& elsewhere);
-  /// It may begin with what a PrefixCache knows: nothing of it has been run.
+  /// Whether it may start from what a PrefixCache holds: nothing of it has been run.
   bool may_resume() const { return reuse_prefix_ && cache_.length() == 0; }
-  /// The text of `other`, which is being read in this step, has yet to be read by a page and more of what
-  /// this one begins with, and it will be kept for it.
+  /// Whether to wait for `other`, whose prompt is being read in this step: at least a page of what `other`
+  /// has yet to read is also the beginning of this text, and it will be kept for this one.
   bool waits_for(const Sequence& other) const;
-  /// Takes over what is known of the text's beginning. At least one row is left to run: what drafters start
-  /// from comes with it.
+  /// Takes over what is kept of the text's beginning. At least one row is left to run, because drafters need
+  /// its hidden state.
   void resume_from(PrefixCache& kept);
-  /// Once, when it is known what is taken over.
+  /// To be called once, when the number of tokens taken over is known.
   void tell_prefill_begins();
 
-  /// Tells what drafts where the text stands, in a step in which so many others are being read. What is
-  /// returned is the Round's until the step is over.
+  /// Prepares the round: tells what drafts the text and its state, in a step in which `reading` other
+  /// sequences read `prompt_rows` rows of prompts. The Round uses the result until the step is over.
   SequenceDraft& begin_round(int reading, int prompt_rows);
-  /// The round has been verified and taken: what the Round is to observe, a failure included.
+  /// To be called after the round has been verified and taken; returns what the Round observes, a failure
+  /// included.
   SequenceDraft& end_round();
   const SequenceDraft& draft() const { return draft_; }
-  /// Rows of this round that drafting has run: the step's to go on with, or to drop.
+  /// Rows of this round that drafting has run through the first layers; the step continues or drops them.
   std::optional<EarlyRows>& early_rows() { return draft_.early; }
-  /// Of its rows that wait for drafters those run which are more than may wait.
+  /// Runs waiting rows of drafters, as far as more wait than may (Round::relieve).
   void relieve(Round& round) { round.relieve(draft_); }
 
-  /// How many of its prompt's rows the next step is to read, of `most` that it may. What a text leaves in
-  /// states is known where a step ended alone: steps end at pages' borders then, one of them (if `kept`) a
-  /// little before the end of a long prompt, since a next turn seldom goes on with its last few tokens.
+  /// How many rows of the prompt to read in the next step, at most `most`. The states of a text are known
+  /// only where a step ended, so steps end at page borders; with `kept`, one of them ends a little before the
+  /// end of a long prompt, since a next turn seldom continues with its last few tokens.
   int prompt_rows(int most, bool kept) const;
 
-  /// Room in the target's cache for what the step runs: its tree, or the next `rows` of its prompt.
+  /// Reserves slots in the target's cache for what the step runs: the tree, or the next `rows` rows of the
+  /// prompt.
   KvTxn open(int rows) { return cache_.reserve(rows, reading() ? rows : 1); }
   /// These, behind what is there already. Positions are those of the text, parents are rows.
   void append_rows(int rows, std::vector<TokenId>& tokens, std::vector<std::int32_t>& positions,
                    std::vector<std::int32_t>& parents) const;
 
-  /// Chooses a path through the tree by its nodes' logits, [size, stride]. Touches nothing that other
-  /// sequences' calls do: these may run at the same time.
+  /// Chooses a path through the tree from its nodes' logits, [size, stride]. May run at the same time as the
+  /// same call of other sequences.
   void verify(std::span<const float> logits, std::int64_t stride);
   const Verdict& verdict() const { return verdict_; }
 
   bool scores_prompt() const { return score_prompt_; }
-  /// Makes room for the log-probabilities of prompt tokens behind the next `rows` that have none, at most
-  /// `most` at a time; a text that is read again has some. How many: the last ones of prompt_logprobs().
+  /// Makes room for the log-probabilities of those prompt tokens after the next `rows` rows that have none
+  /// yet, at most `most` of them (a text that is read again has some). Returns their number: they are the
+  /// last ones of prompt_logprobs().
   int open_scores(int rows, int most);
-  /// That of the prompt's token `index` + 1, from the logits of token `index`. Of several at the same time.
+  /// Sets the log-probability of the prompt's token `index` + 1 from the logits of token `index`. Several may
+  /// be set at the same time.
   void score_prompt(std::size_t index, std::span<const float> logits);
 
-  /// The tokens from `first` on, as drafters are told of them.
+  /// The tokens from `first` on, in the form in which drafters are told of them.
   AcceptedRows accepted_rows(std::int64_t first, int rows) const;
-  /// The transaction of the prompt's rows has been committed, and the drafters have been told.
+  /// To be called after the prompt's rows have been committed and the drafters told.
   void take_prompt();
-  /// The same of the path: its tokens become text, and are handed out.
+  /// To be called after the path has been committed and the drafters told: appends its tokens to the text and
+  /// passes them to on_token.
   void take_verdict();
-  /// What the round has taken. Then whoever asked for rounds is told.
+  /// Counts the times of the round.
   void count_times(const StepTrace& step);
   void tell_step(const StepTrace& step);
 
-  /// What is known of the first `tokens` tokens, which the target has run. Nothing where what they see is
-  /// gone.
+  /// Stores in `kept` what is known of the first `tokens` tokens, which the target has run. Does nothing if
+  /// the cache no longer holds what attention to them needs.
   void keep_in(PrefixCache& kept, std::int64_t tokens, PrefixCache::Keep what) const;
-  /// Gives back its caches and the rows that wait, but for a spare block a head (SharedRows); the text is
-  /// read anew when it goes on.
+  /// Frees its caches and the waiting rows, except one spare block per head (SharedRows); the text is read
+  /// anew when the sequence goes on.
   void forget();
 
   bool failed() const { return failure_ != nullptr; }
-  /// Ends it by FinishReason::Error. Also where it had ended well: what was thrown for it is not to be lost.
+  /// Ends it with FinishReason::Error, even if it had already ended otherwise, so that the exception is not
+  /// lost.
   void fail(std::exception_ptr why);
 
  private:
@@ -240,12 +252,12 @@ class Sequence {
   std::vector<TokenId> tokens_;
   std::size_t prompt_size_;
   std::vector<TokenId> eos_;
-  std::int64_t limit_ = 0;  ///< generated tokens at most
+  std::int64_t limit_ = 0;  // most generated tokens
   std::int32_t vocab_;
   KvCache cache_;
   Sampler sampler_;
-  std::shared_ptr<MaskTree> masks_;      ///< of the constraint; null: there is none
-  std::unique_ptr<DearMask> dear_mask_;  ///< nobody touches masks_ while it lives
+  std::shared_ptr<MaskTree> masks_;      // of the constraint; null: none
+  std::unique_ptr<DearMask> dear_mask_;  // while it exists, nothing else may use masks_
   Verification verification_;
   bool reuse_prefix_;
   bool keep_text_;
@@ -254,7 +266,7 @@ class Sequence {
   double tpot_ms_;
   int logprobs_;
   bool sampled_logprobs_;
-  bool score_prompt_;  ///< the prompt's, too
+  bool score_prompt_;  // log-probabilities of the prompt, too
   std::vector<TokenLogprobs> prompt_logprobs_;
   SequenceDraft draft_;
   std::function<AfterToken(const EmittedToken&)> on_token_;
@@ -264,12 +276,12 @@ class Sequence {
 
   // The round in flight.
   Verdict verdict_;
-  std::vector<TokenLogprobs> path_logprobs_;  ///< [i]: of the token behind the path's node i
+  std::vector<TokenLogprobs> path_logprobs_;  // [i]: of the token that follows the path's node i
   SparseDistribution distribution_;
   RejectionScratch rejection_;
 
   Stopwatch watch_;
-  bool looked_up_ = false;  ///< among kept texts, before anything was read
+  bool looked_up_ = false;  // in the PrefixCache, before anything was read
   bool decoding_ = false;
   SpeculationStatistics statistics_;
   std::int64_t cached_tokens_ = 0;

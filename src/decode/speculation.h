@@ -15,39 +15,40 @@ namespace augur {
 
 class PolicyModel;
 
-/// A drafter of a sequence and the policy that shapes its trees.
+/// A drafter of a sequence and the policy that shapes its trees. For one thread at a time.
 struct Speculator {
   std::unique_ptr<Drafter> drafter;
-  std::unique_ptr<TreePolicy> policy;     ///< null: the sequence's controller steers it
-  std::string name = {};                  ///< whose costs its drafting has; empty: the drafter's
-  DraftTree tree = {};                    ///< of this round, until it becomes part of the sequence's
-  std::span<const int> tap_layers = {};   ///< Drafter::tap_layers(), from when the sequence is made
-  std::optional<TargetWants> wants = {};  ///< Drafter::target_wants(), from then, too
-  /// When it drafts in a round: in a batch those of one turn do so together. Rising in a sequence, in which
-  /// no two have the same; -1: its place in the sequence.
+  std::unique_ptr<TreePolicy> policy;  // null: the sequence's controller shapes them
+  std::string name = {};  // the name under which its drafting costs are kept; empty: the drafter's
+  DraftTree tree = {};    // of this round, until it is merged into the sequence's tree
+  std::span<const int> tap_layers = {};   // Drafter::tap_layers(), set when the sequence is made
+  std::optional<TargetWants> wants = {};  // Drafter::target_wants(), set when the sequence is made
+  /// Order of drafting in a round; in a batch all drafters with the same turn draft together. Turns rise
+  /// within a sequence, without repetition; -1: the place in the sequence.
   int turn = -1;
-  bool alone = false;  ///< it no longer shares batches: one that it was in has failed
-  /// What its drafting is charged to, from the sequence's first round on: an entry of that round's CostModel.
+  bool alone = false;  // it is no longer run together with others, because a batch with it has failed
+  /// The entry of the round's CostModel that its drafting is charged to; set in the sequence's first round.
   DraftCosts* costs = nullptr;
 
-  // Of this round.
-  int rows = 1;                 ///< Drafter::root_rows(): what its first level runs
-  const void* group = nullptr;  ///< Drafter::group(), or itself
-  bool aborted = false;         ///< what it has drafted is lost
-  bool begun = false;           ///< its policy's last round has yet to be observed
+  // Of the current round:
+  int rows = 1;                 // Drafter::root_rows(): rows that its first level runs
+  const void* group = nullptr;  // Drafter::group(); this object if that is null
+  bool aborted = false;         // its drafts of this round are lost
+  bool begun = false;           // its policy has yet to observe the last round
 
-  /// Whose costs its drafting has.
+  /// The name under which its drafting costs are kept.
   std::string_view cost_name() const { return name.empty() ? drafter->name() : std::string_view(name); }
 };
 
-/// All that drafts for one sequence. It is put together once, by whoever begins the sequence, and moved into
-/// it as it is.
+/// All that drafts for one sequence. Made once, by the code that starts the sequence, and moved into it
+/// whole.
 struct Speculation {
-  /// Each drafts a tree of its own, as if it were alone; these are merged into one. Empty: plain.
+  /// Each drafts a tree of its own; the trees are merged into one. Empty: plain decoding.
   std::vector<Speculator> drafters;
   Steering steering;
 
-  /// Has `policy`, which outlives the sequence, shape the drafters' trees. Error where it cannot.
+  /// Makes `policy` shape the drafters' trees; it must outlive the sequence. Throws Error if the policy does
+  /// not support these drafters.
   void steer_by(PolicyModel& policy);
 };
 

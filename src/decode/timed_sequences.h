@@ -8,10 +8,11 @@
 
 namespace augur {
 
-/// What a plain step takes beside its forward: the least of some (OverheadProbe).
+/// Milliseconds that a plain step takes in addition to its forward: the minimum of several (OverheadProbe).
 double time_overhead(Model& target, const Clock& clock);
 
-/// Writes texts with drafters of `make`, which gives one for a text of so many tokens. Both outlive it.
+/// Measures drafting on generated texts. `make` gives a drafter for a text of `context` tokens; it and
+/// `target` must outlive the result.
 DraftProbe time_drafts(Model& target, std::function<std::unique_ptr<Drafter>(std::int64_t context)> make);
 
 }  // namespace augur
