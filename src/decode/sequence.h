@@ -198,7 +198,7 @@ class Sequence {
   /// Reserves slots in the target's cache for what the step runs: the tree, or the next `rows` rows of the
   /// prompt.
   KvTxn open(int rows) { return cache_.reserve(rows, reading() ? rows : 1); }
-  /// These, behind what is there already. Positions are those of the text, parents are rows.
+  /// Appends the next `rows` rows of the text. Positions are those in the text, parents are rows.
   void append_rows(int rows, std::vector<TokenId>& tokens, std::vector<std::int32_t>& positions,
                    std::vector<std::int32_t>& parents) const;
 
