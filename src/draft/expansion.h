@@ -6,8 +6,8 @@
 
 namespace augur {
 
-/// Which promise of Drafter::expand() the nodes of the job's tree from `first` on, which it has added, break,
-/// in a few words; empty: none. `vocab`: of the target.
+/// Checks the nodes from `first` on that Drafter::expand() has added to the job's tree. Returns a short
+/// description of the requirement that they violate; empty: none. `vocab`: size of the target's vocabulary.
 std::string_view broken_promise(const ExpandJob& job, const DrafterTraits& traits, std::int32_t first,
                                 std::int32_t vocab);
 

@@ -9,7 +9,7 @@
 
 namespace augur {
 
-/// The last part of every expansion by a model or head: from the nodes that are expanded to their children.
+/// The last step of every expansion by a model or head: from the nodes that are expanded to their children.
 ///   1. begin();
 ///   2. want() for every node, by the row of the forward pass that its children follow from;
 ///   3. after the pass each of head_rows() gets its state, and states for NodeWants::hidden go to
@@ -19,35 +19,37 @@ namespace augur {
 /// One thread at a time.
 class Candidates {
  public:
-  /// An expansion of jobs of one group. They stay where they are until their children are there.
+  /// Starts an expansion of jobs of one group. `jobs` must stay valid until add_children() returns.
   void begin(std::span<const ExpandJob> jobs);
 
-  /// Children of `node` of job `job` are to follow from row `row`; nodes of a job come one after the other.
-  /// False, and nothing else, once the children of the job's other nodes use up ExpandOptions::max_nodes.
+  /// Asks for children of `node` of job `job`, predicted from row `row` of the pass; all nodes of a job must
+  /// be added consecutively. Returns false and does nothing if the children of the job's other nodes use up
+  /// ExpandOptions::max_nodes.
   bool want(std::size_t job, std::int32_t node, int row);
-  /// The same, from the row of the node before.
+  /// The same, with the row of the node before.
   bool want_same(std::size_t job, std::int32_t node);
-  /// Children of the node are to follow from `logits` over the draft vocabulary. `state`: the drafter's
-  /// hidden state there; may be empty. Both stay until the children are there.
+  /// Asks for children of the node, predicted from `logits` over the draft vocabulary. `state`: the drafter's
+  /// hidden state at the node; may be empty. Both must stay valid until add_children() returns.
   bool offer(std::size_t job, std::int32_t node, std::span<const float> logits, std::span<const float> state);
 
   bool empty() const { return nodes_.empty(); }
-  std::span<const int> rows() const { return rows_; }  ///< of the forward pass, as want() was told
-  /// What the vocabulary head gets, by row; all but state and previous is filled in.
+  std::span<const int> rows() const { return rows_; }  // rows of the forward pass, as passed to want()
+  /// Input of the vocabulary head, one per row; the caller sets state and previous, the rest is filled in.
   std::span<HeadRow> head_rows() { return head_rows_; }
 
   std::size_t size() const { return nodes_.size(); }
   const ExpandJob& job(std::size_t index) const { return jobs_[job_of_[index]]; }
   std::span<NodeLogits> nodes() { return nodes_; }
   bool wants_state(std::size_t index) const { return nodes_[index].options->wants.hidden; }
-  /// By number of the node, in the order of want(): the drafter's hidden state there, where it is wanted.
+  /// Sets the drafter's hidden state at a node, where it is wanted. `index` counts nodes in the order of
+  /// want().
   void set_state(std::size_t index, std::span<const float> state) { nodes_[index].state = state; }
-  /// Of nodes that were offered those for which keep(index) is false get no children.
+  /// Removes offered nodes for which keep(index) is false; they get no children.
   template <class Keep>
   void filter(const Keep& keep);
 
-  /// Projects the head rows, and adds the nodes' children to their trees. The nodes are then gone, not what
-  /// they have used of their jobs' max_nodes.
+  /// Projects the head rows and adds children to the nodes' trees. The list of nodes is empty then, but what
+  /// they used of their jobs' max_nodes stays used.
   void add_children(VocabularyHead& head);
   /// The same for nodes whose logits were offered. `target_ids`: the target's token of each; empty: the same.
   void add_children(Backend& backend, std::span<const TokenId> target_ids);

@@ -12,42 +12,44 @@
 
 namespace augur {
 
-/// What a sequence's constraint says along the paths of a round's trees. A path is a state, whichever tree it
-/// is in, so drafters and verification share the masks: each is computed once, when it is first asked for. A
-/// round has a share of work, of which a root's mask that takes more is no part: a path whose mask would
-/// go beyond it is refused as one that is not allowed, so that less is drafted, and verification ends before
-/// it. One thread at a time; after the first rounds nothing of its own allocates.
+/// Evaluates a sequence's constraint along the paths of a round's trees. A state stands for a path, in
+/// whichever tree, so drafters and verification share the masks, each of which is computed once, when first
+/// asked for. The work per round is limited (kRoundWork; a root's mask that takes more does not count). A
+/// path whose mask would exceed the limit is treated as illegal, so less is drafted, and verification ends
+/// before it. For one thread at a time; after the first rounds it allocates nothing itself.
 class MaskTree {
  public:
-  static constexpr std::int32_t kRoot = 0;      ///< the state of the text as it is, up to the trees' root
-  static constexpr std::int32_t kIllegal = -1;  ///< of every path that the constraint does not allow
+  static constexpr std::int32_t kRoot = 0;             // the state at the trees' root, after the whole text
+  static constexpr std::int32_t kIllegal = -1;         // for every path that the constraint forbids
   static constexpr std::int64_t kRoundWork = 500'000;  ///< in TokenConstraint::work()
 
   MaskTree(std::unique_ptr<TokenConstraint> constraint, std::int64_t vocab);
 
-  /// The state behind one more token. kIllegal, too, where the round has no more work for a new one.
+  /// The state after one more token; kIllegal also if no work is left in this round for a new state.
   std::int32_t after(std::int32_t state, TokenId token);
-  /// The state of a node: of the text and the path from the root, which is the text's newest token, to it.
+  /// The state of a node: after the text and the path from the root (the text's newest token) to the node.
   std::int32_t at(const DraftTree& tree, std::int32_t node);
-  /// Which tokens may come next; all, where the text has ended, the path is illegal, or the round has no work
-  /// left to find out: knows() says so. Valid until advance().
+  /// Which tokens may come next. All tokens, if the text has ended, the path is illegal, or the round has no
+  /// work left to compute the mask; knows() tells. Valid until advance().
   TokenMask allowed(std::int32_t state);
-  /// Whether allowed() says it, of a path that is legal. The root's mask is made whatever it takes.
+  /// Whether allowed() returns a computed mask for this state, which must be legal. The root's mask is always
+  /// computed.
   bool knows(std::int32_t state);
 
-  /// Makes the root's mask if a round's share of work is enough for it. False: it is not.
+  /// Computes the root's mask if a round's share of work suffices; otherwise returns false.
   bool try_root_mask();
-  /// Makes it whatever it takes (TokenConstraint::fill_unless). On any thread, while nobody else uses this.
+  /// Computes the root's mask without a limit (TokenConstraint::fill_unless). Any thread, if no other uses
+  /// this object.
   void make_root_mask(const std::function<bool()>& stopped);
 
-  /// Whether the text is complete there.
+  /// Whether the text is complete in this state.
   bool ended(std::int32_t state) const { return states_[static_cast<std::size_t>(state)].ended; }
-  /// TokenConstraint::forced(). Not of an illegal path, nor where the text has ended.
+  /// TokenConstraint::forced(). Not for kIllegal, nor after the end of the text.
   std::string forced(std::int32_t state);
 
-  /// Drops the nodes that the constraint does not allow.
+  /// Removes the nodes that the constraint does not allow.
   void prune(DraftTree& tree);
-  /// The text goes on with a token that is allowed.
+  /// Appends to the text a token that is allowed.
   void advance(TokenId token);
 
  private:

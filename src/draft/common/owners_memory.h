@@ -11,25 +11,26 @@
 
 namespace augur {
 
-/// What texts leave for later ones, each owner's apart: what one has written is never proposed to another. Of
-/// bounded size over all owners; what was used least recently goes first. One thread at a time.
+/// What texts leave for later ones, separately for each owner, so that one owner's text is never proposed to
+/// another. Total size is bounded; the least recently used memories are dropped first. For one thread at a
+/// time.
 ///
-/// A Memory has: bytes(), what it takes, 0 once it was released; limit_bytes(bytes), no more than so many
-/// from here on; clear(); and release(), which also gives back what it took.
+/// A Memory has bytes(), its size, 0 after release(); limit_bytes(bytes), which sets its largest size;
+/// clear(); and release(), which also frees its memory.
 template <class Memory>
 class OwnersMemory {
  public:
   using Make = std::function<std::shared_ptr<Memory>()>;
-  static constexpr std::size_t kMostOwners = 256;  ///< beside those that sequences have in hand
+  static constexpr std::size_t kMostOwners = 256;  // besides those that sequences hold
 
-  /// `make` makes an empty one; `bytes`: of all together.
+  /// `make` makes an empty memory; `bytes` limits all of them together.
   OwnersMemory(Make make, std::int64_t bytes) : make_(std::move(make)), most_bytes_(bytes) {}
 
-  /// The owner's, which counts as used. It stays the owner's as long as it is held; what it holds may be
-  /// forgotten meanwhile.
+  /// The owner's memory, marked as used. It remains the owner's as long as someone holds it, but its contents
+  /// may be dropped meanwhile.
   std::shared_ptr<Memory> of(const std::string& owner) { return of(owner, {}, make_); }
-  /// The same where memories have settings, which texts choose: the owner has one of its own for each of
-  /// `settings`, which `make` makes empty.
+  /// The same for memories with settings that requests choose: the owner has a separate one, made by `make`,
+  /// for each value of `settings`.
   std::shared_ptr<Memory> of(const std::string& owner, const std::string& settings, const Make& make) {
     limit(most_bytes_);
     const auto found = std::find_if(owners_.begin(), owners_.end(), [&](const Owner& o) {
@@ -50,7 +51,7 @@ class OwnersMemory {
     for (const Owner& owner : owners_) bytes += owner.memory->bytes();
     return bytes;
   }
-  /// No more than so many bytes from here on. What is left behind later counts at the next call.
+  /// Limits the size of all to `bytes`. What sequences add later counts at the next call.
   void limit(std::int64_t bytes) {
     if (bytes != most_bytes_) {
       most_bytes_ = bytes;
@@ -59,7 +60,7 @@ class OwnersMemory {
     while (this->bytes() > most_bytes_ && drop_oldest()) {
     }
   }
-  /// Forgets what was used least recently. False: there is nothing.
+  /// Drops the contents of the least recently used memory. Returns false if all are empty.
   bool drop_oldest() {
     const auto oldest = std::find_if(owners_.rbegin(), owners_.rend(),
                                      [](const Owner& owner) { return owner.memory->bytes() > 0; });
@@ -69,7 +70,7 @@ class OwnersMemory {
     if (owner->memory.use_count() == 1) owners_.erase(owner);
     return true;
   }
-  /// Of all owners.
+  /// Clears the memories of all owners.
   void clear() {
     for (const Owner& owner : owners_) owner.memory->clear();
   }
@@ -82,7 +83,7 @@ class OwnersMemory {
     std::shared_ptr<Memory> memory;
   };
 
-  /// Until there is a place for one more owner, as far as sequences hold none.
+  /// Drops unheld memories, least recently used first, until there is a place for one more owner.
   void forget_unused() {
     for (auto o = owners_.end(); owners_.size() >= kMostOwners && o != owners_.begin();) {
       const auto oldest = std::prev(o);
