@@ -9,25 +9,25 @@
 
 namespace augur {
 
-/// A policy's own settings and the limits of the plan that it is part of, as the policy reads them: each
-/// setting once; what has not been read is unknown.
+/// A policy's own settings and the limits of its plan, as the policy reads them. Each setting is read once; a
+/// setting that is never read is unknown.
 class PolicyArguments : public OwnSettings {
  public:
-  /// `plan` names its policy. It outlives this.
+  /// `plan` names its policy and must outlive this object.
   explicit PolicyArguments(const SpeculationPlan& plan);
 
   const SpeculationPlan& plan() const { return plan_; }
   const std::string& name() const { return plan_.policy.name; }
 
-  /// One of the plan's limits: the policy's own setting of its key (or of `own`), otherwise the plan's,
-  /// otherwise `usual`, otherwise what the table of keys says. An Error names policy and setting where the
-  /// value is out of the limit's range.
+  /// One of the plan's limits: the policy's own setting with its key (or with `own`); otherwise the plan's;
+  /// otherwise `usual`; otherwise the default in the table of keys. Throws Error that names policy and
+  /// setting if the value is out of the limit's range.
   int limit(std::optional<int> SpeculationPlan::*limit, std::string_view own = {},
             std::optional<int> usual = {});
   double limit(std::optional<double> SpeculationPlan::*limit);
   std::string limit(std::string SpeculationPlan::*limit);
 
-  /// As OwnSettings has it, and Error for a limit of the plan that nobody has asked for.
+  /// As OwnSettings::check_all_read(); also throws Error for a limit that the plan sets and nobody has read.
   void check_all_read() const;
 
  private:

@@ -18,17 +18,18 @@ namespace augur {
 class Model;
 struct Fingerprint;
 
-/// What a policy may load itself from. References are valid during the call, `target` as long as the policy.
+/// What a policy may load itself from. References are valid during the call, `target` as long as the policy
+/// model.
 struct PolicySource {
   PolicyArguments& arguments;
   Model* target = nullptr;  ///< null in tests of policies that need none
   /// Folder of the drafter's learned parts (files/part_location.h); empty: none.
   std::filesystem::path parts;
 
-  /// What the target of a part is compared with; null: with nothing.
+  /// Identity of the target that a part must have been made for; null: not compared.
   const Fingerprint* fingerprint() const;
-  /// The policy's own part: what its setting `model` names, otherwise the part of its name among `parts`.
-  /// Error that says where it was looked for.
+  /// Folder of the policy's trained part: the one that its setting `model` names, otherwise the part with its
+  /// name in `parts`. Throws Error that says where it was looked for.
   std::filesystem::path part() const;
 };
 
@@ -38,29 +39,29 @@ struct SequencePolicies {
   Steering steering;
 };
 
-/// The shared part of a policy: weights, tables, what it has learned. Outlives the policies made from it. One
-/// thread at a time.
+/// The shared part of a policy: weights, tables, what it has learned. Must outlive the policies made from it.
+/// For one thread at a time.
 class PolicyModel {
  public:
   virtual ~PolicyModel() = default;
-  /// The policy of one drafter. Error when the drafter is of a kind that it has no meaning for.
+  /// The policy of one drafter. Throws Error for a kind of drafter that the policy does not support.
   virtual std::unique_ptr<TreePolicy> make(const DrafterIdentity& drafter) = 0;
-  /// The policies of a sequence with these drafters, in their order, and what steers these together.
+  /// The policies of a sequence with these drafters, in the same order, and what steers them together.
   virtual SequencePolicies make_all(std::span<const DrafterIdentity> drafters);
-  /// Nodes beside the root that a tree of several drafters may have; 0: all they propose, which a policy that
-  /// reads the plan's size must not say.
+  /// Most nodes besides the root in the merged tree of several drafters; 0: all that they propose (not
+  /// allowed for a policy that reads the plan's size).
   virtual int merged_nodes() const { return 0; }
-  /// Of every tree that it makes with its settings.
+  /// Bounds of every tree that the policy makes with its settings.
   virtual TreeBounds bounds() const = 0;
-  /// What a user should know about how well its parts fit the target; mostly nothing.
+  /// A warning for the user about how well its parts fit the target; usually empty.
   virtual std::string warning() const { return {}; }
-  /// Whether the target's and the drafters' costs are to be measured before it starts.
+  /// Whether the costs of the target and the drafters must be measured before it starts.
   virtual bool needs_costs() const { return false; }
-  /// Whether drafters that cost nothing are to draft before those that do.
+  /// Whether drafters that cost nothing draft before the others.
   virtual bool lookups_first() const { return false; }
-  /// Forgets what was learnt from the texts so far; policies that have been made keep theirs. A policy that
-  /// learns from text to text must override it. It may learn from the texts of all owners: figures, such as
-  /// how often drafts are accepted, no tokens.
+  /// Forgets what was learnt from texts so far; policies that have been made keep their state. A policy that
+  /// learns from text to text must override it. It may learn figures from the texts of all owners, such as
+  /// how often drafts are accepted, but no tokens.
   virtual void forget_learnt() {}
 };
 
@@ -76,9 +77,9 @@ struct PolicyType {
   std::string_view limits = {};
   std::string_view summary = {};  ///< half a line, for --help and README's table
   Suite suite = Suite::No;
-  /// It may find a whole text not worth drafting for.
+  /// It may decide not to draft at all for a text.
   bool may_decode_plainly = false;
-  /// What it drafts depends on measured times, so that two runs of one request may draft differently.
+  /// Its drafts depend on measured times, so two runs of one request may draft differently.
   bool goes_by_times = false;
 };
 
@@ -88,15 +89,15 @@ std::span<const PolicyType> policy_types();
 /// Error listing the known names.
 const PolicyType& find_policy_type(std::string_view name);
 
-/// Whether the policy, with its settings, reads the limit. Error for a name that is unknown.
+/// Whether the policy, with its settings, reads the limit. Throws Error for an unknown policy.
 bool reads(const PolicyChoice& policy, const PlanKey& limit);
 
-/// Error for a limit that is given and that the policy asked for would ignore, naming the policies that read
-/// it. `name`: what the Error calls the limit, as in check_plan().
+/// Throws Error for a limit that the plan sets and its policy would ignore; the message names the policies
+/// that read it. `name`: which name of the limit the message uses, as in check_plan().
 void check_limits(const SpeculationPlan& plan, std::string_view PlanKey::*name = &PlanKey::key);
 
-/// Loads the policy that the plan names; `parts` as in PolicySource. Error for what is unknown or out of
-/// range, and for limits that it has not read.
+/// Loads the policy that the plan names; `parts` as in PolicySource. Throws Error for settings that are
+/// unknown or out of range, and for limits that the policy has not read.
 std::unique_ptr<PolicyModel> load_policy(const SpeculationPlan& plan, Model* target = nullptr,
                                          std::filesystem::path parts = {});
 

@@ -5,11 +5,11 @@
 
 namespace augur {
 
-/// What steers the drafters of one sequence together, beside the policy that each of them has.
+/// What steers the drafters of one sequence together, in addition to each one's own policy.
 struct Steering {
-  std::shared_ptr<RoundController> controller;   ///< null: the merged tree keeps its best by score
-  std::unique_ptr<ControlledSequence> sequence;  ///< what the controller keeps of the sequence
-  /// Nodes beside the root that a merged tree may have: the best by score stay. 0: all.
+  std::shared_ptr<RoundController> controller;   // null: the merged tree keeps its nodes with the best scores
+  std::unique_ptr<ControlledSequence> sequence;  // the controller's state for the sequence
+  /// Most nodes besides the root in the merged tree; those with the best scores stay. 0: no limit.
   int tree_nodes = 0;
 };
 

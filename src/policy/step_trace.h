@@ -9,36 +9,36 @@
 namespace augur {
 
 enum class RoundMode : std::uint8_t {
-  Fixed,      ///< nobody decided: the policy always speculates in the same way
-  Plain,      ///< speculation was judged not to pay
-  Speculate,  ///< it was judged to pay
-  Probe,      ///< it was not, or nobody knows, and was tried to see
+  Fixed,      // no decision was made: the policy always speculates in the same way
+  Plain,      // speculation was expected not to pay
+  Speculate,  // speculation was expected to pay
+  Probe,      // speculation was tried in order to measure it
 };
 
-/// What whoever steered a round expected of it.
+/// What the policy or controller expected of a round.
 struct StepForecast {
-  /// A policy that chooses among shapes by trying them calls a trial Probe, what it takes to be best
-  /// Speculate, and either by name in `choice`.
+  /// A policy that chooses among shapes by trying them uses Probe for a trial and Speculate for the shape
+  /// that it takes to be best; `choice` has the shape's name.
   RoundMode mode = RoundMode::Fixed;
-  double tokens = 0;    ///< the target's own included; 0: nobody said
+  double tokens = 0;    // the target's own token included; 0: not predicted
   double ms = 0;        ///< the whole round, drafting included
-  double price = 0;     ///< tokens that a ms was taken to be worth
-  double plain_ms = 0;  ///< what a token was taken to cost without speculation
-  /// What was chosen, in a word or two of whoever chose ("tree of 16"); empty: nobody said. Valid until the
-  /// policy's next round begins.
+  double price = 0;     // tokens per ms that time was valued at
+  double plain_ms = 0;  // predicted ms per token without speculation
+  /// A short name for what was chosen ("tree of 16"); empty: none. Valid until the policy's next round
+  /// begins.
   std::string_view choice = {};
 
   bool says_something() const { return mode != RoundMode::Fixed || tokens > 0 || ms > 0 || !choice.empty(); }
 };
 
-/// Everything one round of one sequence knew and did. A view: valid during the call that hands it over.
+/// All data of one round of one sequence. A view: valid during the call that passes it.
 struct StepTrace : RoundFigures {
   const DraftTree* tree = nullptr;     ///< as verified
   std::span<const std::int32_t> path;  ///< accepted nodes, the root first
   std::int64_t context = 0;            ///< tokens committed before this round, the root not included
-  double classify_ms = 0;              ///< of draft_ms, what its policies took (TreePolicy::classify_ms)
-  /// Of the target's whole forward and the check of the drafts, all sequences and prompts: not what the round
-  /// took (RoundFigures).
+  double classify_ms = 0;              // the part of draft_ms that policies spent (TreePolicy::classify_ms)
+  /// Milliseconds of the target's whole forward and the verification, for all sequences and prompts of the
+  /// step; the time of this round is in RoundFigures.
   double step_ms = 0;
   StepForecast forecast;
 };

@@ -4,21 +4,21 @@
 
 namespace augur {
 
-/// How large a policy's trees can get: what memory is checked by before work starts (engine/memory_check.h).
+/// Bounds of a policy's trees, from which memory is checked before work starts (engine/memory_check.h).
 struct TreeBounds {
-  /// So many nodes, and what says so, as the error begins for whom they are too many: keys of the plan, or
-  /// the policy's own settings where these are what can be made smaller.
+  /// A number of nodes and the keys that set it: keys of the plan, or the policy's own settings if these are
+  /// what the user can lower. Error messages begin with `keys`.
   struct Nodes {
     std::int64_t count = 0;
     std::string_view keys;
   };
 
-  Nodes nodes;     ///< beside the root, that one drafter brings to verification
-  Nodes expanded;  ///< that get children, of one drafter's tree where candidates are drawn: each has a q
-  std::int64_t batch = 0;  ///< nodes of all trees of a batch; 0: each sequence has its own
+  Nodes nodes;             // from one drafter to verification, besides the root
+  Nodes expanded;          // with children, in one drafter's tree of drawn candidates: each stores a q
+  std::int64_t batch = 0;  // most nodes in all trees of a batch together; 0: each sequence has its own limit
 };
 
-/// Of a policy that gives some drafters trees of the one bounds, some of the other.
+/// For a policy that gives some drafters trees with the bounds `a` and others with `b`.
 inline TreeBounds larger(const TreeBounds& a, const TreeBounds& b) {
   return {.nodes = a.nodes.count >= b.nodes.count ? a.nodes : b.nodes,
           .expanded = a.expanded.count >= b.expanded.count ? a.expanded : b.expanded};

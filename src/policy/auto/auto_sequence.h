@@ -9,12 +9,13 @@
 
 namespace augur {
 
-/// What `auto` knows of one sequence: a prediction and this round's candidates for each of its drafters.
+/// State of `auto` for one sequence: a prediction and this round's candidates for each of its drafters.
 struct AutoSequence final : ControlledSequence {
   static constexpr int kMostNodes = 512;         ///< of a tree, and of all trees of a batch
   static constexpr std::size_t kMostWidth = 16;  ///< nodes of a tree that are expanded at once
 
-  static constexpr double kPassingBy = 0.5;  ///< plain steps of a round that are too few to be decided about
+  static constexpr double kPassingBy = 0.5;  // a round cheaper than this many plain steps is not decided
+                                             // about
 
   struct Candidate {
     std::int32_t parent = -1;
@@ -28,12 +29,12 @@ struct AutoSequence final : ControlledSequence {
   struct Drafter {
     explicit Drafter(DrafterBelief& belief);
 
-    /// `sampled`: its candidates are drawn, if it has a law to draw them from. `sequences`: of the round.
+    /// `sampled`: candidates are drawn if the drafter has probabilities. `sequences`: in the round.
     void begin_round(const RoundInfo& info, bool sampled, double sequences);
-    /// a(v), `errors` standard errors above what is believed. Of drawn candidates by place alone: what is
-    /// drafted and verified must not depend on which token was drawn.
+    /// a(v), `errors` standard errors above the estimate. For drawn candidates it depends on the rank alone,
+    /// because what is drafted and verified must not depend on which token was drawn.
     double chance(float log_prob, int depth, int rank, double errors = 0) const;
-    /// One-shot: what a draft has added.
+    /// One-shot drafters: records what a draft added.
     void learn_gain(double added);
 
     SequencePrediction prediction;
@@ -48,9 +49,9 @@ struct AutoSequence final : ControlledSequence {
     std::int32_t newest = 0;            ///< first node of the newest level
   };
 
-  /// When a plain step of the batch takes `step_ms`. Its candidates bid with that.
+  /// Sets token_value, with which the candidates bid; a plain step of the batch takes `step_ms`.
   void set_token_value(const RoundInfo& info, double step_ms);
-  /// What one more draft can win: a token that nobody has proposed.
+  /// The value of the most that a further draft can win: the root's next token, if nobody has proposed it.
   double unproposed_value() const { return token_value * p_unproposed; }
   /// What came of the round.
   void learn(const StepTrace& trace);

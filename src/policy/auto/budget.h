@@ -3,40 +3,42 @@
 
 namespace augur {
 
-/// Keeps what is tried from making speculation slower than plain decoding: one ledger of what rounds with
-/// drafts have won and lost, in plain steps of the moment (what a slow moment of the machine has cost is no
-/// debt of seconds later). Time that passes adds a small share of itself, so that there is always something
-/// to try with. What pays even at the pessimistic end of what is believed is not asked for its price; who
-/// else would overdraw the ledger decodes plainly.
+/// Keeps experiments from making speculation slower than plain decoding. A ledger adds up what rounds with
+/// drafts have won and lost, in units of the current plain step (so a slow moment of the machine is no debt
+/// later). A small share of the time that passes is credited, so that something can always be tried. Drafts
+/// that pay even at the lower confidence bound need no budget; other drafts that would overdraw the ledger
+/// are not made, and the sequence decodes plainly. For one thread at a time.
 class Budget {
  public:
   // In plain steps:
-  static constexpr double kCredit = 2.5;  ///< at the beginning: some rounds of a draft that fails
-  /// Of what was won: that a thousand tokens went well is no reason to lose time now.
+  static constexpr double kCredit = 2.5;  // credit at the beginning: some rounds with a draft that fails
+  /// Most credit: many successful tokens are no reason to lose time now.
   static constexpr double kMostKept = 2 * kCredit;
-  static constexpr double kMostInvested = 4 * kCredit;  ///< at a time: of a usual prompt, or two
-  /// Of the time, for each of what has to be found out: drafters (half of the 1% that adversarial text may
-  /// cost), plain steps, what a drafter says that learns.
+  static constexpr double kMostInvested = 4 * kCredit;  // most that may be invested at a time: about the cost
+                                                        // of catching up with one or two usual prompts
+  /// Share of the time that is credited for each thing that must be measured: drafters (half of the 1% that
+  /// adversarial text may cost), plain steps, and what a drafter that learns proposes.
   static constexpr double kShare = 0.004;
 
-  /// Whether so many plain steps may be risked in a round: half of what there is, so that no row of bad luck
-  /// ends it.
+  /// Whether a round may risk `steps` plain steps: at most half of the balance, so that a run of failures
+  /// does not exhaust it.
   bool affords(double steps) const { return 2 * steps <= balance_; }
-  /// Whether so many steps may be spent on what only pays later, and is hoped to win `back`: a long text can
-  /// bear more than a short one, but for what has yet to be won back; less than a step of it is nothing.
+  /// Whether `steps` may be invested in something that pays only later and is expected to win `back`. A long
+  /// text may invest more than a short one, less what has yet to be won back; an open investment of less than
+  /// one step counts as none.
   bool bears(double steps, double back) const {
     return invested_ + steps <= (invested_ < 1 ? std::max(kMostInvested, back) : kMostInvested);
   }
   void invest(double steps) { invested_ += std::max(0.0, steps); }
 
-  /// A round that speculated: what its tokens were worth, less what it took, in plain steps.
+  /// Books a round that speculated: `won` is the value of its tokens minus its time, in plain steps.
   void book(double won) {
     invested_ = std::max(0.0, invested_ - std::max(0.0, won));
-    // What surely pays was not asked for its price, and what only may pay does not owe for it: a text in
-    // which that was wrong has to be able to try something else.
+    // Drafts that were sure to pay did not need the balance, so it does not become negative by their losses:
+    // a text in which the prediction was wrong must be able to try something else.
     balance_ = std::clamp(balance_ + won, 0.0, kMostKept);
   }
-  /// A round goes by that took so many plain steps.
+  /// Records the passing of a round that took `steps` plain steps.
   void pass(double steps) {
     balance_ = std::min(kMostKept, balance_ + kShare * steps);
     invested_ = std::max(0.0, invested_ - kShare * steps);
