@@ -6,19 +6,20 @@
 
 namespace augur {
 
-/// Where rejection sampling takes its randomness. Tests replace it to enumerate every outcome with its
+/// Source of randomness for rejection sampling. Tests replace it to enumerate every outcome and its
 /// probability.
 class Chance {
  public:
   virtual ~Chance() = default;
   /// True with probability p.
   virtual bool happens(double p) = 0;
-  /// An index with probability weights[i] / sum(weights). Some weight is positive.
+  /// An index with probability weights[i] / sum(weights). At least one weight is positive.
   virtual std::int32_t pick(std::span<const double> weights) = 0;
 };
 
-/// Numbers from (seed, absolute position of the root, how many were taken since), so that a run can be
-/// repeated. The stream differs from the sampler's noise for the same seed.
+/// Random numbers that depend on the seed, the absolute position of the root, and how many were taken before,
+/// so that a run can be repeated. They differ from the sampler's noise for the same seed. For one thread at a
+/// time.
 class KeyedChance final : public Chance {
  public:
   KeyedChance(std::uint64_t seed, std::int64_t position)

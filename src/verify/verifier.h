@@ -9,14 +9,14 @@
 
 namespace augur {
 
-/// What verification may ask the target about a node: the token after the path from the root to the node.
-/// Asked only for nodes on the accepted path, in order, each at most once per kind of question.
+/// What verification asks the target about a node, namely about the token after the path from the root to the
+/// node. Asked only for nodes on the accepted path, in order, each at most once per function.
 class TargetView {
  public:
   virtual ~TargetView() = default;
-  /// The target's own draw, exactly the token that plain decoding would emit there.
+  /// The token sampled from the target: exactly the one that plain decoding would emit there.
   virtual TokenId draw(std::int32_t node) = 0;
-  /// Whether more can be asked about a node: where not, its token is the last one of the verdict. Asked of
+  /// Whether the target can be asked about a node. If not, the verdict ends with the node's token. Asked for
   /// each node that is about to be accepted.
   virtual bool can_enter(std::int32_t /*node*/) { return true; }
   /// The distribution that draw() draws from, after temperature, penalties and truncation. Valid until the
@@ -30,18 +30,20 @@ struct Verdict {
   TokenId next = -1;
 };
 
-/// Draws from the target at the current node and descends while a child carries the drawn token. The text is
-/// that of plain decoding whatever the tree: draw() knows nothing of it. The tree may depend on the noise.
+/// Samples from the target at the current node and descends while a child has the sampled token. The text is
+/// that of plain decoding whatever the tree, because draw() does not depend on the tree. The tree may depend
+/// on the noise.
 void verify_walk(const DraftTree& tree, TargetView& target, Verdict& out);
 
 /// Buffers of the rejection verifiers.
 struct RejectionScratch {
-  std::vector<double> p;  ///< residual law of the target: over its tokens, or over the vocabulary
-  std::vector<double> q;  ///< residual law of the drafter [vocab]
+  std::vector<double> p;  // residual distribution of the target, over its tokens or over the vocabulary
+  std::vector<double> q;  // residual distribution of the drafter [vocab]
 };
 
 /// Sequential rejection for children that were not drawn (q = 1): child x, in order, is accepted with
-/// probability p[x]; a rejected one loses its mass and the rest is renormalised. The same law as the walk.
+/// probability p[x]; a rejected one loses its probability and the rest is renormalised. The output has the
+/// same distribution as the walk's.
 void verify_sequential(const DraftTree& tree, TargetView& target, Chance& chance, RejectionScratch& scratch,
                        Verdict& out);
 
