@@ -7,11 +7,11 @@
 
 namespace augur {
 
-/// Of `token` and of the `top` most probable tokens, as log-softmax(logits) has them. The sum is made in one
-/// fixed order: the same logits give the same bits.
+/// Log-softmax(logits) of `token` and of the `top` most probable tokens. The sum has one fixed order, so the
+/// same logits give the same bits.
 TokenLogprobs logprobs(std::span<const float> logits, TokenId token, int top);
 
-/// The same in a distribution: `top` has no token that is not in it.
+/// The same for a distribution: `top` lists only tokens that are in it.
 TokenLogprobs logprobs(const SparseDistribution& distribution, TokenId token, int top);
 
 }  // namespace augur

@@ -3,7 +3,7 @@
 
 namespace augur {
 
-/// A request's biases, and its grammar if it has one, forbid every token: nobody but the request is to blame.
+/// A request's biases and its grammar together forbid every token; the cause is the request alone.
 class NothingAllowed : public Error {
  public:
   NothingAllowed() : Error("logit_bias: every token that may come next is forbidden") {}

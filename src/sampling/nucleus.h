@@ -12,9 +12,9 @@ struct NucleusEntry {
   TokenId token;
 };
 
-/// Moves the nucleus to the front and returns its size: the fewest entries by descending logit (equals by
-/// ascending token) whose weights add up to `target` or more; all of them if they never do. Takes time linear
-/// in the number of entries, on average, since it sorts nothing but what lies around the nucleus' end.
+/// Moves the nucleus to the front and returns its size: the fewest entries in order of descending logit
+/// (ties: ascending token) whose weights add up to at least `target`; all of them if they never do. The
+/// average time is linear in the number of entries, because only those around the nucleus' end are sorted.
 std::size_t partition_nucleus(std::span<NucleusEntry> entries, double target);
 
 }  // namespace augur

@@ -8,20 +8,20 @@
 
 namespace augur {
 
-/// The Gumbel noise of one sequence (see gumbel.h), with the rows of recent positions kept: a row is computed
-/// once and serves every tree node of its depth, the target's draw and coupled drafters alike. Rows are
-/// allocated when first used, and there are never more of them: whoever looks further ahead at once has
-/// memory of their own. One thread at a time.
+/// The Gumbel noise of one sequence (see gumbel.h), with a cache of recent positions: a row is computed once
+/// and serves every tree node of its depth, both for the target's draw and for coupled drafters. Rows are
+/// allocated at first use, up to a fixed number; code that needs more positions at once must use its own
+/// memory. For one thread at a time.
 class PositionNoise {
  public:
   static constexpr int kUsualPositions = 16;  ///< deeper than most trees
 
-  /// Keeps `rows` positions, whichever were used last in each residue class modulo `rows`.
+  /// Keeps `rows` positions: in each residue class modulo `rows` the one used last.
   PositionNoise(std::uint64_t seed, std::int64_t vocab_size, int rows = kUsualPositions);
 
   std::uint64_t seed() const { return seed_; }
   std::int64_t vocab_size() const { return vocab_size_; }
-  /// So many positions in a row are kept beside each other.
+  /// Number of consecutive positions that are kept at the same time.
   std::int64_t rows() const { return std::ssize(rows_); }
 
   /// Noise of every token at an absolute position. Valid until a position `rows` away or more is asked for.
@@ -33,7 +33,7 @@ class PositionNoise {
   std::span<float> claim(std::int64_t position);
   void filled(std::int64_t position) { slot(position).position = position; }
 
-  /// Noise of some tokens, the same bits as row()'s. Computes no row for a few tokens.
+  /// Noise of some tokens, with the same bits as in row(). For few tokens no whole row is computed.
   void at(std::int64_t position, std::span<const TokenId> tokens, float* out);
 
  private:

@@ -13,7 +13,7 @@
 
 namespace augur {
 
-/// Memory of one thread's samplings: no allocation once it has grown.
+/// Buffers for one thread's sampling; they allocate nothing once they have grown.
 struct SamplerScratch {
   std::vector<float> adjusted;       ///< [vocab] when mask, bias or penalties are on
   std::vector<std::int32_t> counts;  ///< [vocab] occurrences, all 0 between calls
@@ -23,7 +23,7 @@ struct SamplerScratch {
   std::vector<NucleusEntry> nucleus;
   TopKScratch top_k;
 
-  /// For vocabularies of `vocab` tokens and these parameters.
+  /// Reserves memory for vocabularies of `vocab` tokens and these parameters.
   void reserve(const SamplingOptions& params, std::int64_t vocab);
 };
 
@@ -33,7 +33,8 @@ struct SamplerScratch {
 /// a tree, in a batch. One thread at a time; no allocation once buffers have grown.
 class Sampler {
  public:
-  /// Error for invalid params or a vocabulary of less than one token. `noise_rows`: that either noise keeps.
+  /// Throws Error for invalid parameters or a vocabulary of less than one token. `noise_rows`: number of
+  /// positions that each of the two noises keeps.
   Sampler(SamplingOptions params, std::int64_t vocab_size, int noise_rows = PositionNoise::kUsualPositions);
 
   const SamplingOptions& params() const { return params_; }
@@ -49,14 +50,14 @@ class Sampler {
   /// Error as for draw().
   void processed(std::span<const float> logits, std::span<const TokenId> context, SparseDistribution& out,
                  TokenMask mask = {});
-  /// The same for a drafter's logits, without the penalties; false where they make no distribution: NaN,
-  /// +infinity, or nothing that the bias leaves. scratch.kept_logits[i] is what the chain has made of the
-  /// logit of out.tokens[i]. Many threads at a time, each with its own scratch.
+  /// The same for a drafter's logits, without the penalties. Returns false if they give no distribution: a
+  /// logit is NaN or +infinity, or the bias forbids all tokens. scratch.kept_logits[i] is the processed logit
+  /// of out.tokens[i]. May be called by many threads at a time, each with its own scratch.
   bool draft_law(std::span<const float> logits, SamplerScratch& scratch, SparseDistribution& out) const;
 
   /// Shared with coupled drafters (coupled_ranking.h).
   PositionNoise& noise() { return noise_; }
-  /// Of draws from a drafter's law: independent of the target's.
+  /// Noise for draws from a drafter's distribution: independent of the target's.
   PositionNoise& draft_noise() { return draft_noise_; }
 
  private:
@@ -65,10 +66,9 @@ class Sampler {
   std::span<const float> adjust(std::span<const float> logits, std::span<const TokenId> context,
                                 TokenMask mask, SamplerScratch& s) const;
   void penalise(std::span<const TokenId> context, SamplerScratch& s) const;
-  /// The distribution of adjusted logits. False when no token is allowed.
+  /// The distribution of adjusted logits. Returns false if no token is allowed.
   bool make_law(std::span<const float> logits, SamplerScratch& s, SparseDistribution& out) const;
-  /// Applies the filters: fills kept and kept_logits and returns true, or returns false when all tokens
-  /// stay.
+  /// Applies the filters. Fills kept and kept_logits and returns true, or returns false if all tokens stay.
   bool filter(std::span<const float> logits, float max, SamplerScratch& s) const;
   void keep_top(std::span<const float> logits, std::int64_t k, SamplerScratch& s) const;
   void keep_nucleus(std::span<const float> logits, float max, SamplerScratch& s) const;

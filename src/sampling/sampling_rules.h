@@ -5,8 +5,8 @@
 
 namespace augur {
 
-// What a request's SamplingOptions mean. Tokens are drawn by arithmetic in fp32: whoever computes with a
-// setting takes it from here, rounded.
+// How SamplingOptions are interpreted. Sampling computes in fp32, so settings are rounded to float here and
+// used only in this form.
 
 inline float temperature_of(const SamplingOptions& options) {
   return static_cast<float>(options.temperature);
@@ -18,20 +18,20 @@ inline float min_p_of(const SamplingOptions& options) {
   return static_cast<float>(options.min_p);
 }
 
-/// Tokens are not drawn: the most probable one is taken.
+/// Whether the most probable token is taken instead of a sampled one.
 inline bool greedy(const SamplingOptions& options) {
   return temperature_of(options) == 0.0f;
 }
-/// Some tokens' probability may become 0.
+/// Whether some tokens' probabilities may become 0.
 bool filters(const SamplingOptions& options);
-/// Tokens that the text holds already count less, or more.
+/// Whether tokens that the text contains already are made more or less likely.
 bool penalises(const SamplingOptions& options);
 
-/// The logit of a token that occurs `count` times among the last penalty_window, count >= 1. Positive ones
-/// are divided by the repetition penalty, others multiplied.
+/// The logit of a token that occurs `count` >= 1 times among the last penalty_window tokens. The repetition
+/// penalty divides positive logits and multiplies others.
 float penalised(const SamplingOptions& options, float logit, int count);
 
-/// Error naming the first setting that is out of range. `vocab_size` bounds the ids in logit_bias.
+/// Throws Error that names the first setting out of range. `vocab_size` bounds the ids in logit_bias.
 void validate(const SamplingOptions& options, std::int64_t vocab_size);
 
 }  // namespace augur

@@ -5,8 +5,8 @@
 
 namespace augur {
 
-/// A distribution over tokens: those of positive probability, by ascending id, probabilities adding up to 1
-/// (within rounding).
+/// A distribution over tokens: those of positive probability in order of ascending id. The probabilities add
+/// up to 1 (within rounding).
 struct SparseDistribution {
   std::vector<TokenId> tokens;
   std::vector<float> probs;

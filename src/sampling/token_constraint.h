@@ -9,34 +9,36 @@
 
 namespace augur {
 
-/// What one sequence's text has to be, token by token. It stands at the end of a text that begins empty.
-/// One thread at a time.
+/// Constrains one sequence's text token by token. Its state is the end of a text that is empty at first. For
+/// one thread at a time, except where noted.
 class TokenConstraint {
  public:
   virtual ~TokenConstraint() = default;
-  /// Goes on behind the token. False, and nothing else, where it may not come next.
+  /// Appends the token and returns true; returns false and changes nothing if the token may not come next.
   virtual bool accept(TokenId token) = 0;
-  /// Takes back so many of the tokens that were accepted.
+  /// Removes the last `tokens` accepted tokens.
   virtual void roll_back(int tokens) = 0;
-  /// The text is complete and its end has been accepted: what follows is nobody's concern.
+  /// Whether the text is complete and its end has been accepted; what follows is not constrained.
   virtual bool ended() const = 0;
-  /// Which tokens may come next, as a TokenMask of the vocabulary. Not once it has ended. Throws where it
-  /// takes more than it may, and has changed nothing then.
+  /// Sets `mask`, a TokenMask of the vocabulary, to the tokens that may come next. Not after the end. Throws
+  /// if that takes more time or memory than allowed; then nothing has changed.
   virtual void fill(std::span<std::uint32_t> mask) = 0;
-  /// The same within so many steps of work(); false: it takes more.
+  /// The same within `steps` steps of work(); returns false if more are needed.
   virtual bool try_fill(std::span<std::uint32_t> mask, [[maybe_unused]] std::int64_t steps) {
     fill(mask);
     return true;
   }
-  /// fill() on any thread. `stopped` is asked now and then; where it says true, something is thrown.
+  /// fill() on any thread, while no other thread uses this object. Calls `stopped` now and then, and throws
+  /// when it returns true.
   virtual void fill_unless(std::span<std::uint32_t> mask,
                            [[maybe_unused]] const std::function<bool()>& stopped) {
     fill(mask);
   }
-  /// The bytes that any text goes on with from here, as far as they are known. Not once it has ended.
+  /// The bytes with which every allowed text continues from here, as far as they are known. Not after the
+  /// end.
   virtual std::string forced() { return {}; }
-  /// Steps of work that all calls have taken so far, each less than a microsecond: the same for the same
-  /// calls.
+  /// Steps of work of all calls so far, each shorter than a microsecond; the same calls always take the same
+  /// number.
   virtual std::int64_t work() const { return 0; }
 };
 

@@ -8,7 +8,7 @@
 
 namespace augur {
 
-/// Which tokens may come next: token t where bit t % 32 of word t / 32 is set. Empty: all.
+/// Which tokens may come next: token t if bit t % 32 of word t / 32 is set. Empty: all.
 using TokenMask = std::span<const std::uint32_t>;
 
 inline constexpr std::size_t mask_words(std::int64_t vocab) {
@@ -20,11 +20,11 @@ inline bool allows(TokenMask mask, TokenId token) {
   return mask.empty() || (mask[t / 32] >> (t % 32) & 1u) != 0;
 }
 
-/// Tokens that may come next, rising, as long as there are no more than `most`; otherwise false.
+/// Lists the tokens that may come next, ascending. Returns false if there are more than `most`.
 bool list_few(TokenMask mask, std::size_t most, std::vector<TokenId>& to);
 
-/// Logits of tokens that may not come next become -infinity. `tokens[i]` is the token of logit i; empty: they
-/// are the same.
+/// Sets the logits of tokens that may not come next to -infinity. `tokens[i]` is the token of logit i; empty:
+/// logit i is token i's.
 void apply(TokenMask mask, std::span<const TokenId> tokens, std::span<float> logits);
 
 }  // namespace augur
