@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 SOURCES = $(shell git ls-files '*.cpp' '*.h')
 
 .DEFAULT_GOAL := build
-.PHONY: help bootstrap configure build train demo test bench install format format-check tidy docs clean
+.PHONY: help bootstrap configure build train demo test bench install format format-check tidy docs site clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 16
@@ -55,6 +55,9 @@ tidy:            ## clang-tidy over src/ (half an hour of CPU), or over FILES
 docs:            ## checks links, lengths, paths and flags of the Markdown pages
 	@scripts/check_docs.py build/$(PRESET)/augur
 	@scripts/check_snippets.py
+
+site:            ## build/site/index.html: the pages as a site, strictly; needs no server and no network to read
+	@docs/site/make_site.py
 
 clean:           ## remove build/
 	@rm -rf build

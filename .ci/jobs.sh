@@ -67,6 +67,11 @@ job_style() {
   check "links in the documentation" make docs
 }
 
+# The pages as a site, without a warning.
+job_site() {
+  check_or_skip "site" docs/site/make_site.py
+}
+
 # Real models and the simulations of `auto` are left to `make test`: what they would add under sanitizers is not worth
 # their minutes.
 job_address() {

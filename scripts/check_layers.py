@@ -4,7 +4,9 @@
 A module is a folder of src/ or lab/. It may include its own headers, those of include/augur/, and those of modules in
 its DEPENDS (or, for programs, among its augur_* libraries and objects). Nothing in src/ may include from lab/, and no
 module may depend on itself through others. Drafters are not to see threads or products, and nothing but src/cost writes
-files of costs (KEPT_OUT). Prints every violation; exits 1 where there is one.
+files of costs (KEPT_OUT). docs/rooms.svg draws the modules. Prints every violation; exits 1 where there is one.
+
+usage: scripts/check_layers.py [--draw]     --draw: writes docs/rooms.svg instead of comparing it
 """
 import pathlib
 import re
@@ -84,6 +86,36 @@ def reaches(start, module, seen):
 
 
 problems += [f"{module} depends on itself through other modules" for module in depends if reaches(module, module, set())]
+
+def drawing():
+    """The modules as rows of boxes, each above every module that it may include; a box says which these are."""
+    def height(module):
+        return 1 + max((height(below) for below in depends[module]), default=-1)
+
+    heights = {module: height(module) for module in sorted(depends)}
+    rows = [[module for module in heights if heights[module] == level] for level in range(max(heights.values()), -1, -1)]
+    wide, box, step = 1000, 30, 44
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {len(rows) * step + 16}" '
+             'font-family="sans-serif" font-size="14" text-anchor="middle">']
+    for level, row in enumerate(rows):
+        width = min(150, (wide - 20) / len(row) - 10)
+        left = (wide - len(row) * (width + 10) + 10) / 2
+        for place, module in enumerate(row):
+            x, y = left + place * (width + 10), 10 + level * step
+            colour = "#fde8c8" if module.startswith("lab/") else "#d6e8fa"
+            below = ", ".join(sorted(depends[module])) or "no other module"
+            lines.append(f'<g><title>{module} may include {below}</title><rect x="{x:.0f}" y="{y}" width="{width:.0f}" '
+                         f'height="{box}" rx="4" fill="{colour}" stroke="#456"/>'
+                         f'<text x="{x + width / 2:.0f}" y="{y + 20}">{module}</text></g>')
+    return "\n".join(lines) + "\n</svg>\n"
+
+
+if not problems:
+    picture = root / "docs/rooms.svg"
+    if sys.argv[1:] == ["--draw"]:
+        picture.write_text(drawing())
+    elif not picture.exists() or picture.read_text() != drawing():
+        problems.append("docs/rooms.svg: not the modules of src/ and lab/: run scripts/check_layers.py --draw")
 for problem in problems:
     print(problem)
 print(f"{len(modules)} modules, {len(problems)} violations")
