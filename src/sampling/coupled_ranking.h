@@ -51,8 +51,9 @@ struct CoupledScratch {
 /// The k entries that the target is most likely to sample, best first, and the log-probability of each; fewer
 /// if the filters of `params` leave fewer. Entries are ranked by
 ///   s = sharpness * logit / temperature + noise,  after bias, penalties and filters,
-/// and s * temperature / error is a logit of the probability that the target draws the entry. Greedy: the
-/// softmax of the logits, ranked by themselves. `entries` and `log_probs` hold k. Returns how many.
+/// and s * temperature / error is a logit of the probability that the target samples the entry. Greedy:
+/// ranked by the logits, with the log-probabilities of their softmax. `entries` and `log_probs` have room for
+/// k. Returns the number of entries.
 int rank_coupled(const SamplingOptions& params, const CoupledRow& row, int k, CoupledScratch& scratch,
                  std::int32_t* entries, float* log_probs);
 

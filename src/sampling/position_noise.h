@@ -27,9 +27,9 @@ class PositionNoise {
   /// Noise of every token at an absolute position. Valid until a position `rows` away or more is asked for.
   std::span<const float> row(std::int64_t position);
 
-  /// For computing a row on several threads: the row's memory, to be filled with gumbel_range(), or nothing
-  /// where the row is there already. It is there from filled() on: what is claimed and not filled, since
-  /// something was thrown, is computed when it is asked for.
+  /// For computing a row on several threads: returns the row's memory, to be filled with gumbel_range(), or
+  /// an empty span if the row is in the cache already. The row counts as computed after filled(); one that
+  /// was claimed but not filled, because of an exception, is computed when it is next asked for.
   std::span<float> claim(std::int64_t position);
   void filled(std::int64_t position) { slot(position).position = position; }
 
