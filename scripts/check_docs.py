@@ -4,7 +4,8 @@
 Links lead to files and headings that exist. Pages of docs/ have at most 200 lines of 120 characters, and no dates;
 elsewhere prose keeps to 120 characters. Paths in code spans and code blocks exist. Functions that the tour names stand
 in the files it names. Flags of `augur` commands are in that command's --help, where the programs are built. The runbook
-says of every alert in deploy/ what it means.
+says of every alert in deploy/ what it means, the page of policies has every setting that a policy reads and no other,
+that of the environment every variable that code reads, and the glossary every column of `augur bench suite`.
 
 usage: scripts/check_docs.py [PROGRAM]     PROGRAM: default build/release/augur
 """
@@ -126,6 +127,76 @@ def check_alerts():
                 problems.append(f"docs/runbook.md: nothing on {alert} of {file.relative_to(ROOT)}")
 
 
+def source(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def settings_read(text):
+    """The settings that a policy's source reads, the shared pieces included that it calls."""
+    keys = set(re.findall(r'\.(?:number|integer|flag|text|limit)\([^;"]*?"([a-z0-9-]+)"', text))
+    if '"gamma" + std::to_string' in text:
+        keys = keys - {"gamma"} | {"gamma1", "gamma2", "gamma3"}
+    if "source.part()" in text:
+        keys.add("model")
+    if "early_stop_model(source" in text:
+        keys |= settings_read(source("src/policy/early_stop_policy.cpp"))
+    return keys
+
+
+def check_policies():
+    page = "docs/policies.md"
+    sections = dict(re.findall(r"^## `([\w-]+)`\n(.*?)(?=^## |\Z)", source(page), re.MULTILINE | re.DOTALL))
+    listed = re.findall(r'AUGUR_POLICY\(\w+, \.name = "(\w+)",\s(.*?)\.summary', source("src/policy/policy_types.inc"), re.DOTALL)
+    for name in sections.keys() - {name for name, _ in listed}:
+        problems.append(f"{page}: there is no policy {name}")
+    for name, fields in listed:
+        file = "eagle2_policy" if name == "eagle2" else "static_tree_policy" if name == "static" else f"{name}_policy"
+        code = source(f"src/policy/{file}.cpp")
+        limits = re.search(r'\.limits = "([^"]*)"', fields)
+        wanted = {re.split("[?!]", word)[0] for word in limits.group(1).split()} if limits else set()
+        renamed = re.findall(r'limit\(&SpeculationPlan::tree_(\w+), "([a-z-]+)"', code)
+        wanted -= {limit for limit, _ in renamed}
+        if name != "auto":  # which reads names of parts in order to refuse them
+            wanted |= settings_read(code)
+        rows = re.findall(r"^\|(.*?)\|", sections.get(name, ""), re.MULTILINE)
+        shown = {key for row in rows for key in SPAN.findall(row)}
+        for key in sorted(wanted - shown):
+            problems.append(f"{page}: {name}: nothing on the setting {key}")
+        for key in sorted(shown - wanted):
+            problems.append(f"{page}: {name} does not read {key}")
+
+
+def check_environment():
+    page = "docs/environment.md"
+    said = {name for span in SPAN.findall(source(page)) for name in re.findall(r"\b[A-Z][A-Z0-9_]+\b", span)}
+    listing = subprocess.run(["git", "ls-files", "*.cpp", "*.h", "*.sh", "*.py", ".ci", "deploy"], cwd=ROOT, check=True,
+                             capture_output=True, text=True)
+    words = {"AUGUR_", "CONFIG", "FILE", "TOKEN", "TRUE"}  # in such sources, but no variables
+    for name in listing.stdout.split():
+        if name == "scripts/check_docs.py" or not (ROOT / name).is_file():
+            continue
+        text = source(name)
+        read = set(re.findall(r'environ(?:\.get\(|\[|\.setdefault\()"([A-Z][A-Z0-9_]+)"', text)) - {"PATH"}
+        read |= set(re.findall(r"\$\{([A-Z][A-Z0-9_]+):?[-?+=]", text))
+        if re.search(r"getenv|Environment&|\benviron\b", text) and name.endswith((".cpp", ".h")):
+            read |= set(re.findall(r'"([A-Z][A-Z0-9_]{3,})"', text)) - words
+        for variable in sorted(read - said):
+            problems.append(f"{page}: nothing on {variable}, which {name} reads")
+
+
+def check_glossary():
+    terms = set(re.findall(r"^\| ([^|]+?) \|", source("docs/glossary.md"), re.MULTILINE))
+    terms = {part.strip("` ") for term in terms for part in term.split(", ")}
+    line = re.search(r'"\| (method \| .*?)\\n', re.sub(r'"\s*\n\s*"', "", source("lab/suite/tables.cpp")))
+    if line is None:
+        problems.append("lab/suite/tables.cpp: its columns were not found")
+        return
+    for column in line.group(1).strip("| ").split(" | "):
+        for word in column.split(" / "):
+            if not any(word.startswith(term) or term.startswith(word) for term in terms):
+                problems.append(f"docs/glossary.md: nothing on the column {column}")
+
+
 def main():
     names = pages()
     links = 0
@@ -141,6 +212,9 @@ def main():
             if PROGRAM.exists():
                 check_flags(name, text)
     check_alerts()
+    check_policies()
+    check_environment()
+    check_glossary()
     print("\n".join(problems) or f"{len(names)} pages, {links} links: all as promised", file=sys.stderr if problems else sys.stdout)
     if not PROGRAM.exists():
         print(f"flags not checked: {PROGRAM} is not built", file=sys.stderr)
