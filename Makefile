@@ -52,9 +52,10 @@ tidy:            ## clang-tidy over src/ (half an hour of CPU), or over FILES
 	@cmake --build build/tidy --target augur_embedded augur_commit
 	@run-clang-tidy -quiet -p build/tidy -j $(JOBS) $(or $(FILES),'$(CURDIR)/src/.*\.cpp')
 
-docs:            ## checks links, lengths, paths and flags of the Markdown pages
+docs:            ## checks links, lengths, paths, flags and the reference of the Markdown pages
 	@scripts/check_docs.py build/$(PRESET)/augur
 	@scripts/check_snippets.py
+	@docs/site/reference.py build/$(PRESET)/augur
 
 site:            ## build/site/index.html: the pages as a site, strictly; needs no server and no network to read
 	@docs/site/make_site.py
