@@ -288,6 +288,12 @@ def described_again():
                 problems.append(f"{name}:{number + 1}: a table describes a flag, which docs/reference/ does: link it")
 
 
+def report():
+    if problems:
+        print("\n".join(problems), file=sys.stderr)
+    return bool(problems)
+
+
 def main():
     arguments = sys.argv[1:]
     write = "--write" in arguments
@@ -297,25 +303,24 @@ def main():
     if not program.exists():
         print(f"reference not compared: {program} is not built", file=sys.stderr)
     else:
-        trains = bool(help_of(program, ("train", "eagle3")))
+        complete = all(help_of(program, command) for command in (("train", "eagle3"), ("bench", "suite")))
+        if not write and not complete:
+            print("reference not compared: augur-train or augur-lab is not built", file=sys.stderr)
+            return report()
         pages = dict(texts(flag_pages(program) | field_pages(fields_of(program))))
-        if not write and not trains:
-            print("flags of train not compared: augur-train is not built", file=sys.stderr)
         there = {file.name for file in FOLDER.glob("*.md")}
         for name, text in pages.items():
             if write:
                 FOLDER.mkdir(exist_ok=True)
                 (FOLDER / name).write_text(text, encoding="utf-8")
-            elif trains and (name not in there or (FOLDER / name).read_text(encoding="utf-8") != text):
+            elif name not in there or (FOLDER / name).read_text(encoding="utf-8") != text:
                 problems.append(f"docs/reference/{name}: not what the program says: run docs/site/reference.py --write")
         for name in there - set(pages):
             if write:
                 (FOLDER / name).unlink()
-            elif trains:
+            else:
                 problems.append(f"docs/reference/{name}: no such page is made")
-    if problems:
-        print("\n".join(problems), file=sys.stderr)
-    return bool(problems)
+    return report()
 
 
 if __name__ == "__main__":
