@@ -9,7 +9,7 @@
 
 namespace augur {
 
-/// What shapes drafts: one of speculation_policies() and its own settings, as docs/adaptivity.md lists them.
+/// What shapes drafts: one of speculation_policies() and its own settings, as docs/policies.md lists them.
 struct PolicyChoice {
   std::string name;  ///< empty: what the plan's limits ask for
   std::map<std::string, std::string> settings;
