@@ -25,9 +25,9 @@ namespace augur {
 class Decoder {
  public:
   struct Options {
-    int prefill_rows = 256;  // most prompt rows in one step, over all sequences
-    int logit_rows = 256;    // most rows whose logits are held at once (a single tree may exceed it)
-    const Clock* clock = &Clock::steady();  // measures steps; must outlive the decoder
+    int prefill_rows = 256;  ///< most prompt rows in one step, over all sequences
+    int logit_rows = 256;    ///< most rows whose logits are held at once (a single tree may exceed it)
+    const Clock* clock = &Clock::steady();  ///< measures steps; must outlive the decoder
   };
   explicit Decoder(Model& target) : Decoder(target, Options{}) {}
   Decoder(Model& target, const Options& options);
@@ -82,7 +82,7 @@ class Decoder {
   void draft(std::span<Sequence* const> sequences);
   void drop_finished();
   int coming_prompt_rows(std::span<Sequence* const> sequences) const;
-  int prompt_rows(std::int64_t read) const;  // for a sequence of which `read` rows have been read
+  int prompt_rows(std::int64_t read) const;  ///< for a sequence of which `read` rows have been read
   void add_segments(std::span<Sequence* const> sequences);
   void keep(const Sequence& sequence, std::int64_t tokens, PrefixCache::Keep what);
   void build_batch();
@@ -122,8 +122,8 @@ class Decoder {
   std::vector<SequenceDraft*> drafts_;
   std::vector<StepTrace> traces_;
   std::vector<Segment> segments_;
-  std::vector<KvTxn> txns_;                   // one per segment; rolled back if the step throws
-  std::vector<std::exception_ptr> failures_;  // one per segment, from its verification
+  std::vector<KvTxn> txns_;                   ///< one per segment; rolled back if the step throws
+  std::vector<std::exception_ptr> failures_;  ///< one per segment, from its verification
   std::vector<TokenId> tokens_;
   std::vector<std::int32_t> positions_;
   std::vector<std::int32_t> parents_;
@@ -132,7 +132,7 @@ class Decoder {
   Buffer<float> logits_;
   std::int64_t logits_stride_;
   ResumedForward forward_;
-  std::vector<std::int32_t> path_slots_;  // slots of the accepted path, as offsets into its transaction
+  std::vector<std::int32_t> path_slots_;  ///< slots of the accepted path, as offsets into its transaction
   std::vector<std::int32_t> path_rows_;
   std::vector<TokenId> path_tokens_;
 
@@ -140,8 +140,8 @@ class Decoder {
   std::vector<Tap> taps_;
   Buffer<float> tapped_;  ///< [rows, tap_layers_ * hidden]
   RowTeller teller_;
-  double told_ms_ = 0;                   // time in which drafters were shown the target's rows
-  std::vector<std::int32_t> told_kept_;  // kept rows of a part of a prompt
+  double told_ms_ = 0;                   ///< time in which drafters were shown the target's rows
+  std::vector<std::int32_t> told_kept_;  ///< kept rows of a part of a prompt
   std::vector<std::int32_t> told_parents_;
 };
 

@@ -32,7 +32,7 @@ class PrefixCache {
   struct Entry {
     KvCache target;
     std::vector<Drafted> drafters;
-    std::int64_t used = 0;  // the count of uses at its last use
+    std::int64_t used = 0;  ///< the count of uses at its last use
 
     /// Null if the text was computed without that drafter.
     const Drafted* drafted_by(const void* group) const;
@@ -40,7 +40,7 @@ class PrefixCache {
 
   enum class Keep {
     Text,
-    Beginning,  // beginning of a prompt that is still being read
+    Beginning,  ///< beginning of a prompt that is still being read
   };
   /// Keeps a text of entry.target.length() tokens. Kept texts that are a beginning of it, and for which no
   /// more is known, are dropped; the text itself is not kept if it is such a beginning of a kept one. A long
@@ -51,8 +51,8 @@ class PrefixCache {
   void keep(const std::string& owner, std::span<const TokenId> tokens, Entry entry, Keep what = Keep::Text);
 
   struct Hit {
-    const Entry* entry = nullptr;  // valid until the next keep(), forget(), limit() or drop_oldest()
-    std::int64_t tokens = 0;       // number of first tokens that are known; 0: none, and `entry` is null
+    const Entry* entry = nullptr;  ///< valid until the next keep(), forget(), limit() or drop_oldest()
+    std::int64_t tokens = 0;       ///< number of first tokens that are known; 0: none, and `entry` is null
   };
   /// The kept text with the longest beginning in common with `prompt` for which all of `drafters` have rows.
   /// The last common token does not count, because what a drafter keeps of a token may depend on the next
@@ -88,7 +88,7 @@ class PrefixCache {
   // Sorted by tokens: the neighbours of the place where a text would be inserted have the longest beginnings
   // in common with it, which is what a radix tree would be used for.
   using Entries = std::map<std::vector<TokenId>, Entry>;
-  using Owners = std::map<std::string, Entries>;  // owners without texts are not in it
+  using Owners = std::map<std::string, Entries>;  ///< owners without texts are not in it
 
   void insert(const std::string& owner, std::span<const TokenId> tokens, Entry entry, Keep what);
   static bool knows_as_much(const Entry& entry, const Entry& as);
@@ -98,13 +98,13 @@ class PrefixCache {
   void forget_empty(Owners::iterator owner);
 
   std::int64_t most_bytes_;
-  std::int64_t block_bytes_ = 0;  // of pages and blocks of rows
+  std::int64_t block_bytes_ = 0;  ///< of pages and blocks of rows
   std::int64_t token_bytes_ = 0;
   std::int64_t uses_ = 0;
   Counts counts_;
   Owners owners_;
-  std::size_t count_ = 0;                              // texts of all owners
-  std::unordered_map<const std::byte*, int> holders_;  // number of texts that hold a page or block of rows
+  std::size_t count_ = 0;                              ///< texts of all owners
+  std::unordered_map<const std::byte*, int> holders_;  ///< number of texts that hold a page or block of rows
 };
 
 }  // namespace augur

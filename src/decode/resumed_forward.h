@@ -35,12 +35,12 @@ class ResumedForward {
   void collect_remaining(const TokenBatch& batch);
 
   int lowest_tap_ = 0;
-  int layers_ = 0;                         // number of first layers that some rows skip; 0: no row does
+  int layers_ = 0;                         ///< number of first layers that some rows skip; 0: no row does
   std::vector<const EarlyRows*> early_;    ///< by sequence; null: none
-  std::vector<std::int32_t> early_row_;    // by row of the batch; -1: not run yet
+  std::vector<std::int32_t> early_row_;    ///< by row of the batch; -1: not run yet
   std::vector<std::int32_t> offsets_;      ///< by row of the batch
   std::vector<std::int32_t> matched_;      ///< scratch of match(): by node
-  std::vector<TokenBatch::Sequence> all_;  // the batch's, with slots
+  std::vector<TokenBatch::Sequence> all_;  ///< the batch's, with slots
   std::vector<float> entrance_;            ///< [rows, hidden] entering layer `layers_`
 
   // The first layers' forward.
@@ -48,8 +48,8 @@ class ResumedForward {
   std::vector<std::int32_t> positions_;
   std::vector<std::int32_t> parents_;
   std::vector<TokenBatch::Sequence> sequences_;
-  std::vector<std::int32_t> rows_;      // this forward's rows, as rows of the batch
-  std::vector<std::int32_t> place_of_;  // inverse of rows_
+  std::vector<std::int32_t> rows_;      ///< this forward's rows, as rows of the batch
+  std::vector<std::int32_t> place_of_;  ///< inverse of rows_
 };
 
 }  // namespace augur

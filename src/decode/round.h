@@ -20,27 +20,27 @@ namespace augur {
 struct SequenceDraft {
   // The same in all rounds:
   Speculation speculation;
-  NodeWants record;  // what to record about expanded nodes, in addition to what the policies ask for
+  NodeWants record;  ///< what to record about expanded nodes, in addition to what the policies ask for
   std::function<void(const DraftTree&)> on_draft;  ///< SequenceOptions::on_draft
   bool coupled = false;                            ///< ExpandOptions::coupled
-  bool sampled = false;  // drafters that have probabilities draw their candidates from them: `vocab` values
-                         // per row
+  bool sampled = false;  ///< drafters that have probabilities draw their candidates from them: `vocab` values
+                         ///< per row
   std::int32_t vocab = 0;
   Sampler* sampler = nullptr;       ///< the sequence's
-  MaskTree* masks = nullptr;        // the sequence's; null: no grammar
+  MaskTree* masks = nullptr;        ///< the sequence's; null: no grammar
   KvCache* target_cache = nullptr;  ///< the sequence's
 
   // Of this round, set before Round::draft():
-  std::span<const TokenId> tokens;  // the text; its last token is the root
+  std::span<const TokenId> tokens;  ///< the text; its last token is the root
   RoundInfo info;                   ///< context, room and max_depth
 
   // Results of the round:
   DraftTree tree;
-  std::int32_t drafted = 0;  // nodes proposed, before pruning
-  double classify_ms = 0;    // milliseconds of drafting that policies spent (TreePolicy::classify_ms)
+  std::int32_t drafted = 0;  ///< nodes proposed, before pruning
+  double classify_ms = 0;    ///< milliseconds of drafting that policies spent (TreePolicy::classify_ms)
   StepForecast forecast;
-  std::optional<EarlyRows> early;  // rows that drafting has run through the target's first layers
-  std::exception_ptr failure;      // exception thrown for this sequence; then its tree is invalid
+  std::optional<EarlyRows> early;  ///< rows that drafting has run through the target's first layers
+  std::exception_ptr failure;      ///< exception thrown for this sequence; then its tree is invalid
 
   /// Whether its drafters have probabilities to draw candidates from.
   bool draws() const { return sampled && speculation.drafters.front().drafter->traits().has_probabilities; }
@@ -72,11 +72,11 @@ class Round {
   /// A sequence of the current round.
   struct Seat {
     SequenceDraft* draft = nullptr;
-    RoundMember member;              // what its controller sees
-    Speculator* drafting = nullptr;  // the drafter that has its turn
+    RoundMember member;              ///< what its controller sees
+    Speculator* drafting = nullptr;  ///< the drafter that has its turn
     std::int32_t size_before_level = 0;
-    std::int32_t last_rows = 1;  // rows that the sequence verified in its last round; 1 (the root) in its
-                                 // first
+    std::int32_t last_rows = 1;  ///< rows that the sequence verified in its last round; 1 (the root) in its
+                                 ///< first
     Reranker reranker;
 
     bool failed() const { return draft->failure != nullptr; }
@@ -107,10 +107,10 @@ class Round {
   const Clock& clock_;
 
   // The round in flight.
-  std::vector<Seat> seats_;  // one per sequence of the largest batch so far: their buffers are reused
+  std::vector<Seat> seats_;  ///< one per sequence of the largest batch so far: their buffers are reused
   std::vector<Seat*> batch_;
-  std::vector<Seat*> growing_;  // those whose trees still grow in this turn
-  std::vector<Seat*> level_;    // those of growing_ that take part in this level, by group
+  std::vector<Seat*> growing_;  ///< those whose trees still grow in this turn
+  std::vector<Seat*> level_;    ///< those of growing_ that take part in this level, by group
   std::vector<Seat*> active_;
   std::vector<Seat*> observed_;
   std::vector<ExpandJob> jobs_;

@@ -45,7 +45,7 @@ class RowTeller {
   std::vector<TokenId> top_tokens_;
   std::vector<float> top_logits_;
   std::vector<float> states_;
-  std::vector<std::int32_t> all_;  // the step's row numbers of the rows that are shown
+  std::vector<std::int32_t> all_;  ///< the step's row numbers of the rows that are shown
 };
 
 }  // namespace augur

@@ -28,9 +28,9 @@ namespace augur {
 /// A generated token, as it is passed to the callback.
 struct EmittedToken {
   TokenId token = -1;
-  ProposerId proposer = kTargetProposer;    // the drafter that proposed it; kTargetProposer: sampled from the
-                                            // target
-  int depth = 0;                            // in the drafted tree; 0: sampled from the target
+  ProposerId proposer = kTargetProposer;  ///< the drafter that proposed it; kTargetProposer: sampled from the
+                                          ///< target
+  int depth = 0;                          ///< in the drafted tree; 0: sampled from the target
   const TokenLogprobs* logprobs = nullptr;  ///< SequenceOptions::logprobs
 };
 
@@ -40,10 +40,10 @@ struct SequenceOptions {
   SamplingOptions sampling;
   /// Constrains the generated text; null: no constraint. Tokens are sampled among those that it allows.
   std::unique_ptr<TokenConstraint> constraint;
-  std::vector<TokenId> eos;      // sampling one of these ends the sequence (the token is kept)
+  std::vector<TokenId> eos;      ///< sampling one of these ends the sequence (the token is kept)
   std::int64_t max_tokens = -1;  ///< < 0: as many as the context holds
-  std::int64_t context = 0;      // most tokens of the sequence; 0: the model's context length
-  Speculation speculation;       // drafters and policies; empty: plain decoding
+  std::int64_t context = 0;      ///< most tokens of the sequence; 0: the model's context length
+  Speculation speculation;       ///< drafters and policies; empty: plain decoding
   /// Cache slots beyond the text's own, for nodes that may be rejected. Near the end of the context (or of a
   /// short text's cache) trees are no larger than the slots that are left.
   std::int64_t tree_slots = 512;
@@ -53,7 +53,7 @@ struct SequenceOptions {
   /// Drafters rank their candidates by the noise that the target's draw will use (ExpandOptions::coupled)
   /// instead of by their own probabilities. Under Rejection candidates are drawn.
   bool coupling = true;
-  int noise_rows = PositionNoise::kUsualPositions;  // positions whose noise is cached when sampling
+  int noise_rows = PositionNoise::kUsualPositions;  ///< positions whose noise is cached when sampling
   /// Promised milliseconds per token, for controllers that keep to it; 0: nothing is promised.
   double tpot_ms = 0;
   /// Start from what a PrefixCache holds of the text (Decoder::reuse_prefixes).
@@ -65,9 +65,9 @@ struct SequenceOptions {
   /// Number of the most probable tokens that are reported with each generated token's log-probability; < 0:
   /// no log-probabilities.
   int logprobs = -1;
-  bool sampled_logprobs = false;  // take log-probabilities from the distribution that tokens are sampled
-                                  // from, not from the model's own
-  bool prompt_logprobs = false;   // report them for the prompt's tokens, too
+  bool sampled_logprobs = false;  ///< take log-probabilities from the distribution that tokens are sampled
+                                  ///< from, not from the model's own
+  bool prompt_logprobs = false;   ///< report them for the prompt's tokens, too
   /// Recorded about expanded nodes, in addition to what the policies ask for.
   NodeWants record;
   /// Called for every generated token in order; after Stop the rest of an accepted path is discarded.
@@ -76,7 +76,7 @@ struct SequenceOptions {
   std::function<void(const StepTrace&)> on_step;
   /// Called with a drafter's tree before it is pruned.
   std::function<void(const DraftTree&)> on_draft;
-  const Clock* clock = &Clock::steady();  // measures the sequence; must outlive it
+  const Clock* clock = &Clock::steady();  ///< measures the sequence; must outlive it
 };
 
 /// One request in generation: its tokens, caches, drafters, noise and stop rules. One Decoder advances it.
@@ -252,12 +252,12 @@ class Sequence {
   std::vector<TokenId> tokens_;
   std::size_t prompt_size_;
   std::vector<TokenId> eos_;
-  std::int64_t limit_ = 0;  // most generated tokens
+  std::int64_t limit_ = 0;  ///< most generated tokens
   std::int32_t vocab_;
   KvCache cache_;
   Sampler sampler_;
-  std::shared_ptr<MaskTree> masks_;      // of the constraint; null: none
-  std::unique_ptr<DearMask> dear_mask_;  // while it exists, nothing else may use masks_
+  std::shared_ptr<MaskTree> masks_;      ///< of the constraint; null: none
+  std::unique_ptr<DearMask> dear_mask_;  ///< while it exists, nothing else may use masks_
   Verification verification_;
   bool reuse_prefix_;
   bool keep_text_;
@@ -266,7 +266,7 @@ class Sequence {
   double tpot_ms_;
   int logprobs_;
   bool sampled_logprobs_;
-  bool score_prompt_;  // log-probabilities of the prompt, too
+  bool score_prompt_;  ///< log-probabilities of the prompt, too
   std::vector<TokenLogprobs> prompt_logprobs_;
   SequenceDraft draft_;
   std::function<AfterToken(const EmittedToken&)> on_token_;
@@ -276,12 +276,12 @@ class Sequence {
 
   // The round in flight.
   Verdict verdict_;
-  std::vector<TokenLogprobs> path_logprobs_;  // [i]: of the token that follows the path's node i
+  std::vector<TokenLogprobs> path_logprobs_;  ///< [i]: of the token that follows the path's node i
   SparseDistribution distribution_;
   RejectionScratch rejection_;
 
   Stopwatch watch_;
-  bool looked_up_ = false;  // in the PrefixCache, before anything was read
+  bool looked_up_ = false;  ///< in the PrefixCache, before anything was read
   bool decoding_ = false;
   SpeculationStatistics statistics_;
   std::int64_t cached_tokens_ = 0;

@@ -18,23 +18,23 @@ class PolicyModel;
 /// A drafter of a sequence and the policy that shapes its trees. For one thread at a time.
 struct Speculator {
   std::unique_ptr<Drafter> drafter;
-  std::unique_ptr<TreePolicy> policy;  // null: the sequence's controller shapes them
-  std::string name = {};  // the name under which its drafting costs are kept; empty: the drafter's
-  DraftTree tree = {};    // of this round, until it is merged into the sequence's tree
-  std::span<const int> tap_layers = {};   // Drafter::tap_layers(), set when the sequence is made
-  std::optional<TargetWants> wants = {};  // Drafter::target_wants(), set when the sequence is made
+  std::unique_ptr<TreePolicy> policy;  ///< null: the sequence's controller shapes them
+  std::string name = {};  ///< the name under which its drafting costs are kept; empty: the drafter's
+  DraftTree tree = {};    ///< of this round, until it is merged into the sequence's tree
+  std::span<const int> tap_layers = {};   ///< Drafter::tap_layers(), set when the sequence is made
+  std::optional<TargetWants> wants = {};  ///< Drafter::target_wants(), set when the sequence is made
   /// Order of drafting in a round; in a batch all drafters with the same turn draft together. Turns rise
   /// within a sequence, without repetition; -1: the place in the sequence.
   int turn = -1;
-  bool alone = false;  // it is no longer run together with others, because a batch with it has failed
+  bool alone = false;  ///< it is no longer run together with others, because a batch with it has failed
   /// The entry of the round's CostModel that its drafting is charged to; set in the sequence's first round.
   DraftCosts* costs = nullptr;
 
   // Of the current round:
-  int rows = 1;                 // Drafter::root_rows(): rows that its first level runs
-  const void* group = nullptr;  // Drafter::group(); this object if that is null
-  bool aborted = false;         // its drafts of this round are lost
-  bool begun = false;           // its policy has yet to observe the last round
+  int rows = 1;                 ///< Drafter::root_rows(): rows that its first level runs
+  const void* group = nullptr;  ///< Drafter::group(); this object if that is null
+  bool aborted = false;         ///< its drafts of this round are lost
+  bool begun = false;           ///< its policy has yet to observe the last round
 
   /// The name under which its drafting costs are kept.
   std::string_view cost_name() const { return name.empty() ? drafter->name() : std::string_view(name); }

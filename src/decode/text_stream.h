@@ -25,7 +25,7 @@ class StopMatcher {
  private:
   std::vector<std::string> stops_;
   std::string held_;
-  std::string stop_string_;  // the one that was found; empty: none
+  std::string stop_string_;  ///< the one that was found; empty: none
 };
 
 /// Turns generated tokens into text that can be shown: whole characters, up to a stop string. For one thread

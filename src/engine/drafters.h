@@ -36,7 +36,7 @@ class Drafters {
 
   /// The sequence to draft for.
   struct SequenceSpec {
-    std::int64_t tokens = 0;  // most tokens that it may have
+    std::int64_t tokens = 0;  ///< most tokens that it may have
     std::string owner;        ///< DrafterSettings::owner
     bool keep_output = true;
   };
@@ -51,9 +51,9 @@ class Drafters {
   struct Loaded {
     std::unique_ptr<DrafterModel> model;
     std::string_view type;
-    std::string files;       // identity of its files; empty: it has none
-    std::string vocabulary;  // VocabularyChoice::name() of its draft vocabulary; empty: the whole vocabulary,
-                             // or it projects nothing
+    std::string files;       ///< identity of its files; empty: it has none
+    std::string vocabulary;  ///< VocabularyChoice::name() of its draft vocabulary; empty: the whole
+                             ///< vocabulary, or it projects nothing
   };
   std::map<std::string, Loaded, std::less<>> models_;
 };

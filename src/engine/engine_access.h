@@ -55,7 +55,7 @@ struct EngineAccess {
 
   /// A drafter that keeps rows of a text in a cache of its own. Valid as long as the engine.
   struct RowKeeper {
-    std::string identity;               // identifies its type and files
+    std::string identity;               ///< identifies its type and files
     const void* group = nullptr;        ///< Drafter::group()
     KvCache cache;                      ///< an empty one
     std::shared_ptr<RowPool> features;  ///< SequenceRows::pool()

@@ -11,11 +11,11 @@ namespace augur {
 template <class T>
 struct LimitOf {
   std::string_view flag;    ///< "--max-body"
-  std::string_view unit;    // of the flag's value: "KiB", "MiB", "s" (fractions allowed); empty: a count
-  std::int64_t scale;       // member = flag's value * scale
-  double lowest;            // of the flag's value
-  double highest;           // of the flag's value
-  std::string_view bounds;  // description of what is bounded
+  std::string_view unit;    ///< of the flag's value: "KiB", "MiB", "s" (fractions allowed); empty: a count
+  std::int64_t scale;       ///< member = flag's value * scale
+  double lowest;            ///< of the flag's value
+  double highest;           ///< of the flag's value
+  std::string_view bounds;  ///< description of what is bounded
   std::int64_t T::*member;
 };
 

@@ -20,15 +20,15 @@ namespace augur {
 struct GenerationContext {
   Model& target;
   const Tokenizer& tokenizer;
-  std::span<const TokenId> suppressed;  // tokens that are never sampled
+  std::span<const TokenId> suppressed;  ///< tokens that are never sampled
   std::int64_t context = 0;
-  int parallel = 1;  // most sequences in the batch that it becomes part of
+  int parallel = 1;  ///< most sequences in the batch that it becomes part of
   const Drafters& drafters;
   GrammarCompiler& grammars;
-  std::shared_ptr<const CompiledGrammar> grammar;  // the request's; null: it has none, or `grammars` compiles
-                                                   // it
-  std::string tenant;                              // owner of the text: SubmitOptions::tenant
-  std::function<void(SequenceOptions&)> prepare;   // is called with the options before the sequence is made
+  std::shared_ptr<const CompiledGrammar> grammar;  ///< the request's; null: it has none, or `grammars`
+                                                   ///< compiles it
+  std::string tenant;                              ///< owner of the text: SubmitOptions::tenant
+  std::function<void(SequenceOptions&)> prepare;   ///< is called with the options before the sequence is made
 };
 
 /// One request in progress: its sequence, the text decoded so far, and the callbacks that both go to.
@@ -61,9 +61,9 @@ class Generation {
   const std::atomic<bool>* cancel_;
   TextStream text_stream_;
   std::string text_;
-  std::vector<std::string> warnings_;  // of the request's grammar
-  std::string grammar_field_;          // the field of the request that held the grammar
-  DraftRound round_;                   // the last one that was passed on
+  std::vector<std::string> warnings_;  ///< of the request's grammar
+  std::string grammar_field_;          ///< the field of the request that held the grammar
+  DraftRound round_;                   ///< the last one that was passed on
   std::vector<TokenLogprobs> logprobs_;
   std::unique_ptr<Sequence> sequence_;
 };

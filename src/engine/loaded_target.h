@@ -27,12 +27,12 @@ struct LoadedTarget {
   // Order matters: the model uses the device, and that the backend.
   std::string path;
   Backend backend;
-  std::unique_ptr<Device> device;  // that runs the model; null: the host
+  std::unique_ptr<Device> device;  ///< that runs the model; null: the host
   Checkpoint checkpoint;
   std::unique_ptr<Tokenizer> tokenizer;
-  std::vector<TokenId> suppressed;  // tokens that are never sampled
+  std::vector<TokenId> suppressed;  ///< tokens that are never sampled
   TemplateLimits template_limits;
-  std::string template_source;  // source of the chat template in use; empty: there is none
+  std::string template_source;  ///< source of the chat template in use; empty: there is none
   /// The template is not the model's own, so it does not write what the model's texts begin with (BOS).
   bool foreign_template = false;
   std::optional<ChatTemplate> chat_template;

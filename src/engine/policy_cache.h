@@ -20,7 +20,7 @@ class PolicyCache {
 
   struct Found {
     std::shared_ptr<PolicyModel> policy;
-    bool fresh = false;  // it was loaded by this call
+    bool fresh = false;  ///< it was loaded by this call
   };
   /// For a resolved plan with drafters. `parts`: the folder to use instead of the constructor's. Throws Error
   /// for invalid settings.
@@ -31,13 +31,14 @@ class PolicyCache {
  private:
   static constexpr std::size_t kKept = 16;
   struct Entry {
-    SpeculationPlan key;  // the parts of a plan that the policy is made from; drafters in alphabetical order
+    SpeculationPlan
+        key;  ///< the parts of a plan that the policy is made from; drafters in alphabetical order
     std::shared_ptr<PolicyModel> model;
   };
 
   Model& target_;
   std::filesystem::path parts_;
-  std::list<Entry> entries_;  // most recently used first
+  std::list<Entry> entries_;  ///< most recently used first
 };
 
 }  // namespace augur

@@ -10,11 +10,11 @@ namespace augur {
 
 /// What the engine has loaded that a plan may refer to.
 struct LoadedDrafts {
-  std::string head = {};  // drafter type that the draft model is used for; empty: there is no draft model
-  std::vector<std::string> named = {};         // names of further draft models, each "@NAME"
-  const VocabularySpec* vocabulary = nullptr;  // the drafters' vocabulary, its files located; null: each plan
-                                               // names its own
-  std::filesystem::path parts = {};            // folder in which a vocabulary's files are looked for
+  std::string head = {};  ///< drafter type that the draft model is used for; empty: there is no draft model
+  std::vector<std::string> named = {};         ///< names of further draft models, each "@NAME"
+  const VocabularySpec* vocabulary = nullptr;  ///< the drafters' vocabulary, its files located; null: each
+                                               ///< plan names its own
+  std::filesystem::path parts = {};            ///< folder in which a vocabulary's files are looked for
 };
 
 /// The plan as the engine carries it out: checked, names canonical, "auto" replaced by the draft model's

@@ -36,10 +36,10 @@ class ThoughtConstraint final : public TokenConstraint {
   enum class Where { Before, Thought, Closing, Elsewhere, Behind };
   struct State {
     Where where = Where::Before;
-    bool again = false;       // Before: more thoughts may begin, after other text has ended
-    std::int64_t tokens = 0;  // within thoughts so far
-    std::size_t closed = 0;   // Closing: tokens of the end that have been written
-    std::string tail = {};    // end of the text, in which a tag may have begun
+    bool again = false;       ///< Before: more thoughts may begin, after other text has ended
+    std::int64_t tokens = 0;  ///< within thoughts so far
+    std::size_t closed = 0;   ///< Closing: tokens of the end that have been written
+    std::string tail = {};    ///< end of the text, in which a tag may have begun
   };
 
   const State& state() const { return states_.back(); }
@@ -67,12 +67,12 @@ class ThoughtConstraint final : public TokenConstraint {
   const Tokenizer& tokenizer_;
   const std::int64_t vocab_;
   const ThoughtOptions options_;
-  std::vector<TokenId> closing_;  // tokens that end thoughts that are too long
-  std::string behind_end_;        // what follows the end tag in options_.written_end
+  std::vector<TokenId> closing_;  ///< tokens that end thoughts that are too long
+  std::string behind_end_;        ///< what follows the end tag in options_.written_end
   std::unique_ptr<TokenConstraint> grammar_;
-  std::vector<State> states_;                     // one after every token, as long as thoughts may come
-  std::int64_t behind_ = 0;                       // tokens accepted since the state Behind began
-  std::optional<std::vector<TokenId>> choosing_;  // choosing_tokens(), made at first use
+  std::vector<State> states_;                     ///< one after every token, as long as thoughts may come
+  std::int64_t behind_ = 0;                       ///< tokens accepted since the state Behind began
+  std::optional<std::vector<TokenId>> choosing_;  ///< choosing_tokens(), made at first use
 };
 
 }  // namespace augur

@@ -20,19 +20,19 @@ struct RoundInfo {
   /// Most nodes besides the root that can be verified. If a tree has more after prune(), the nodes that were
   /// added last are dropped, whatever their scores.
   int room = 0;
-  int max_depth = 0;    // deeper nodes are dropped, too: the text ends before them
-  int reading = 0;      // sequences whose prompts are being read and that will decode in the same batch
-  int prompt_rows = 0;  // rows of these prompts that will run in this step, as far as is known
+  int max_depth = 0;    ///< deeper nodes are dropped, too: the text ends before them
+  int reading = 0;      ///< sequences whose prompts are being read and that will decode in the same batch
+  int prompt_rows = 0;  ///< rows of these prompts that will run in this step, as far as is known
   /// Promised milliseconds per token; 0: nothing is promised.
   double tpot_ms = 0;
-  double late_ms = 0;  // lateness of the text's newest token against the promise; negative: early
+  double late_ms = 0;  ///< lateness of the text's newest token against the promise; negative: early
   DrafterTraits drafter;
-  int behind = 1;  // rows of the text that this drafter has not run yet and that its first level runs
+  int behind = 1;  ///< rows of the text that this drafter has not run yet and that its first level runs
   /// The costs of the target on this machine, kept up to date (cost/cost.h), and this drafter's part of them.
   /// Never null inside a decoding step.
   const CostModel* costs = nullptr;
   const DraftCosts* draft_costs = nullptr;
-  const Clock* clock = &Clock::steady();  // measures the policy's own time; outlives the round
+  const Clock* clock = &Clock::steady();  ///< measures the policy's own time; outlives the round
 
   /// Number of levels that are useful and that the drafter can draft. A one-shot drafter drafts all of them
   /// in its first level.

@@ -19,12 +19,12 @@ class ControlledSequence {
 /// One sequence of a batch, as its controller sees it in a round.
 struct RoundMember {
   ControlledSequence* sequence = nullptr;
-  RoundInfo info;                    // without a drafter
-  std::vector<RoundInfo> drafters;   // one for each drafter of the sequence
-  bool sampled = false;              // drafters that have probabilities draw their candidates (ProposalLaw)
-  std::size_t drafter = 0;           // plan(), drafted(): index of the drafter in question
-  DraftTree* tree = nullptr;         // plan(), drafted(): that drafter's tree; cut(): the merged tree
-  const StepTrace* trace = nullptr;  // observe(): the result of the round
+  RoundInfo info;                    ///< without a drafter
+  std::vector<RoundInfo> drafters;   ///< one for each drafter of the sequence
+  bool sampled = false;              ///< drafters that have probabilities draw their candidates (ProposalLaw)
+  std::size_t drafter = 0;           ///< plan(), drafted(): index of the drafter in question
+  DraftTree* tree = nullptr;         ///< plan(), drafted(): that drafter's tree; cut(): the merged tree
+  const StepTrace* trace = nullptr;  ///< observe(): the result of the round
 
   // Set by the controller:
   /// plan(): the nodes that the drafter expands next, none expanded before; empty: it has finished. At level

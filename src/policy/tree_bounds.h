@@ -13,9 +13,10 @@ struct TreeBounds {
     std::string_view keys;
   };
 
-  Nodes nodes;             // from one drafter to verification, besides the root
-  Nodes expanded;          // with children, in one drafter's tree of drawn candidates: each stores a q
-  std::int64_t batch = 0;  // most nodes in all trees of a batch together; 0: each sequence has its own limit
+  Nodes nodes;     ///< from one drafter to verification, besides the root
+  Nodes expanded;  ///< with children, in one drafter's tree of drawn candidates: each stores a q
+  std::int64_t batch =
+      0;  ///< most nodes in all trees of a batch together; 0: each sequence has its own limit
 };
 
 /// For a policy that gives some drafters trees with the bounds `a` and others with `b`.

@@ -27,8 +27,8 @@ struct DraftCalibration {
 
 /// One node's candidates.
 struct CoupledRow {
-  std::span<const float> logits;  // the drafter's, by entry of its vocabulary
-  std::span<const float> noise;   // by entry, for the candidates' position; empty when greedy
+  std::span<const float> logits;  ///< the drafter's, by entry of its vocabulary
+  std::span<const float> noise;   ///< by entry, for the candidates' position; empty when greedy
   /// The tokens before the candidates that penalties look at, in any order. They are reordered.
   std::span<TokenId> recent;
   /// Entry of every target token, -1: none; empty: entries are token ids.
@@ -38,7 +38,7 @@ struct CoupledRow {
 
 /// Buffers for one thread's rankings; they allocate nothing once they have grown.
 struct CoupledScratch {
-  std::vector<float> adjusted;  // logits after bias and penalties, if there are any
+  std::vector<float> adjusted;  ///< logits after bias and penalties, if there are any
   std::vector<float> scores;    ///< perturbed, by entry
   std::vector<std::int32_t> best;
   std::vector<float> best_scores;

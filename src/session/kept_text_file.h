@@ -21,8 +21,8 @@ struct KeptTextForm {
 
 struct KeptText {
   std::vector<TokenId> tokens;
-  PrefixCache::Entry entry;  // of tokens.size() tokens
-  std::int64_t bytes = 0;    // of the file
+  PrefixCache::Entry entry;  ///< of tokens.size() tokens
+  std::int64_t bytes = 0;    ///< of the file
 };
 
 // A file is: "AUGURTXT"; then, as little-endian u64, the format, the law's number (KeptTextForm::law), the

@@ -10,15 +10,15 @@ namespace augur {
 /// A sender of requests.
 struct Client {
   std::string name;
-  std::int64_t served = 0;  // when one of its requests last got a place, in units of Turn::number
+  std::int64_t served = 0;  ///< when one of its requests last got a place, in units of Turn::number
 };
 
 /// What decides the order of a request.
 struct Turn {
   Client* client = nullptr;
-  int priority = 0;         // higher goes first
-  std::int64_t number = 0;  // when the request came: a count of events, different for every request
-  bool settled = true;      // whether it may give up its place; false for one that has just got it
+  int priority = 0;         ///< higher goes first
+  std::int64_t number = 0;  ///< when the request came: a count of events, different for every request
+  bool settled = true;      ///< whether it may give up its place; false for one that has just got it
 };
 
 /// Decides which request runs next and which gives up its place. Clients with enough requests get equal

@@ -37,8 +37,8 @@ void verify_walk(const DraftTree& tree, TargetView& target, Verdict& out);
 
 /// Buffers of the rejection verifiers.
 struct RejectionScratch {
-  std::vector<double> p;  // residual distribution of the target, over its tokens or over the vocabulary
-  std::vector<double> q;  // residual distribution of the drafter [vocab]
+  std::vector<double> p;  ///< residual distribution of the target, over its tokens or over the vocabulary
+  std::vector<double> q;  ///< residual distribution of the drafter [vocab]
 };
 
 /// Sequential rejection for children that were not drawn (q = 1): child x, in order, is accepted with

@@ -19,8 +19,8 @@ namespace augur {
 /// before it. For one thread at a time; after the first rounds it allocates nothing itself.
 class MaskTree {
  public:
-  static constexpr std::int32_t kRoot = 0;             // the state at the trees' root, after the whole text
-  static constexpr std::int32_t kIllegal = -1;         // for every path that the constraint forbids
+  static constexpr std::int32_t kRoot = 0;             ///< the state at the trees' root, after the whole text
+  static constexpr std::int32_t kIllegal = -1;         ///< for every path that the constraint forbids
   static constexpr std::int64_t kRoundWork = 500'000;  ///< in TokenConstraint::work()
 
   MaskTree(std::unique_ptr<TokenConstraint> constraint, std::int64_t vocab);

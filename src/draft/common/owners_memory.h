@@ -21,7 +21,7 @@ template <class Memory>
 class OwnersMemory {
  public:
   using Make = std::function<std::shared_ptr<Memory>()>;
-  static constexpr std::size_t kMostOwners = 256;  // besides those that sequences hold
+  static constexpr std::size_t kMostOwners = 256;  ///< besides those that sequences hold
 
   /// `make` makes an empty memory; `bytes` limits all of them together.
   OwnersMemory(Make make, std::int64_t bytes) : make_(std::move(make)), most_bytes_(bytes) {}

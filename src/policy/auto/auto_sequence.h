@@ -14,8 +14,8 @@ struct AutoSequence final : ControlledSequence {
   static constexpr int kMostNodes = 512;         ///< of a tree, and of all trees of a batch
   static constexpr std::size_t kMostWidth = 16;  ///< nodes of a tree that are expanded at once
 
-  static constexpr double kPassingBy = 0.5;  // a round cheaper than this many plain steps is not decided
-                                             // about
+  static constexpr double kPassingBy = 0.5;  ///< a round cheaper than this many plain steps is not decided
+                                             ///< about
 
   struct Candidate {
     std::int32_t parent = -1;

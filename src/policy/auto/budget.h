@@ -11,11 +11,11 @@ namespace augur {
 class Budget {
  public:
   // In plain steps:
-  static constexpr double kCredit = 2.5;  // credit at the beginning: some rounds with a draft that fails
+  static constexpr double kCredit = 2.5;  ///< credit at the beginning: some rounds with a draft that fails
   /// Most credit: many successful tokens are no reason to lose time now.
   static constexpr double kMostKept = 2 * kCredit;
-  static constexpr double kMostInvested = 4 * kCredit;  // most that may be invested at a time: about the cost
-                                                        // of catching up with one or two usual prompts
+  static constexpr double kMostInvested = 4 * kCredit;  ///< most that may be invested at a time: about the
+                                                        ///< cost of catching up with one or two usual prompts
   /// Share of the time that is credited for each thing that must be measured: drafters (half of the 1% that
   /// adversarial text may cost), plain steps, and what a drafter that learns proposes.
   static constexpr double kShare = 0.004;
