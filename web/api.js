@@ -29,11 +29,11 @@ async function admitted(options, answer) {
     const response = await request("/v1/chat/completions", options);
     if (response.ok) return response;
     const failure = await failureOf(response);
-    if (left === 0 || (response.status !== 429 && response.status !== 503)) throw new Error(failure);
+    if (left === 0 || (response.status !== 429 && response.status !== 503)) throw failure;
     const seconds = Math.min(60, Math.max(1, Number(response.headers.get("Retry-After")) || 1));
     const load = await request("/load", { quiet: true, signal: options.signal }).then((r) => r.ok ? r.json() : null).catch(() => null);
     const place = load?.waiting > 0 ? ` ${load.waiting} wait already, so this one is at place ${load.waiting + 1}.` : "";
-    answer.wait(`${failure}${place} It is asked again in ${seconds} s.`);
+    answer.wait(`${failure.message}${place} It is asked again in ${seconds} s.`);
     await pause(seconds, options.signal);
   }
 }

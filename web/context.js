@@ -1,12 +1,16 @@
 // How much of the model's context the conversation takes with what is being written, and what to do where it is full.
 import { request } from "./api.js";
-import { written } from "./composer.js";
+import { isEmpty, written } from "./composer.js";
 import { facts, factsKnown } from "./facts.js";
+import { textOf } from "./records.js";
 import { withSystem } from "./settings.js";
 
 const scarce = 0.1;  // less of the context than this is little room
 const wanted = 0.6;  // of the context stays taken when turns are left out
-let chat = null, latest = 0, timer = null;
+let current = () => null, latest = 0, timer = null;
+
+// The conversation with what is being written.
+const planned = (chat) => [...chat.sent(chat.tip), ...isEmpty(written()) ? [] : [{ role: "user", content: textOf(written()) }]];
 
 // Null: the server does not say.
 async function tokensOf(messages) {
@@ -29,7 +33,7 @@ function show(tokens) {
   byId("context-meter").value = Math.min(tokens, context);
   byId("context-left").textContent = `${number(left)} tokens left`;
   byId("context").title = `The conversation and this message take ${number(tokens)} of ${number(context)} tokens of the model's context.`;
-  const turns = chat.messages("").length > 0;
+  const turns = current().tip !== null;
   if (left === 0 && !turns) return offer("The message is longer than the model's context: shorten it.", false);
   if (left === 0) return offer("The conversation has no room left for this message.");
   offer(left < scarce * context ? "Little room is left in the conversation." : null, turns);
@@ -53,7 +57,7 @@ async function measure(messages) {
 // Soon, once for many changes.
 export function measureSoon() {
   clearTimeout(timer);
-  timer = setTimeout(() => measure(chat.messages(written())), 300);
+  timer = setTimeout(() => measure(planned(current())), 300);
 }
 
 // False: a message has no room for an answer, which is said.
@@ -63,17 +67,19 @@ export async function fits(messages) {
   return tokens === null || tokens < facts.context;
 }
 
-// Leaves out the oldest turns until there is room. Calls leftOut(turn) for each.
+// Leaves out the oldest turns until there is room. Calls leftOut(message) for each.
 export async function trim(leftOut) {
-  for (let turn = chat.leaveOutOldest(); turn; turn = chat.leaveOutOldest()) {
-    leftOut(turn);
-    const tokens = await measure(chat.messages(written()));
+  const chat = current();
+  for (let user = chat.leaveOutOldest(); user; user = chat.leaveOutOldest()) {
+    leftOut(user);
+    const tokens = await measure(planned(chat));
     if (tokens === null || tokens <= wanted * facts.context) break;
   }
 }
 
+// `of`: the conversation that is looked at.
 export function prepareContext(of) {
-  chat = of;
+  current = of;
   byId("prompt").addEventListener("input", measureSoon);
   byId("system").addEventListener("input", measureSoon);
   measureSoon();

@@ -12,9 +12,10 @@ const beginnings = {
   504: "The server took too long.",
 };
 
-// Of an answer that is no success.
+// Of an answer that is no success: an Error, with the field of the request that was refused, if one was.
 export async function failureOf(response) {
-  const told = (await response.json().catch(() => null))?.error?.message;
+  const error = (await response.json().catch(() => null))?.error, told = error?.message;
   const begins = beginnings[response.status] || (response.status >= 500 ? "The server failed." : told ? "The server refused this." : "");
-  return [begins, told ? `It says: ${told}` : `It answered with status ${response.status}.`].filter(Boolean).join(" ");
+  const text = [begins, told ? `It says: ${told}` : `It answered with status ${response.status}.`].filter(Boolean).join(" ");
+  return Object.assign(new Error(text), { field: typeof error?.param === "string" ? error.param : null, told });
 }

@@ -1,12 +1,16 @@
 // The page: what its buttons do.
-import { fit, focusComposer, write } from "./composer.js";
+import { prepareAttachments } from "./attachments.js";
+import { fit, focusComposer, loadDrafts, write } from "./composer.js";
 import { prepareContext } from "./context.js";
-import { chat, clear, isRunning, makeRoom, send, sendRace, stop } from "./conversation.js";
+import { current, isRunning, lookAgain, lookAtNew, makeRoom, prepareConversation, send, sendRace, stop } from "./conversation.js";
 import { prepareKey } from "./key.js";
 import { prepareRounds } from "./rounds.js";
 import { loadSettings, toggleSettings } from "./settings.js";
+import { drawChats, heardRunning, prepareChats } from "./sidebar.js";
 import { watchState } from "./state.js";
-import { keep } from "./storage.js";
+import { keep, kept } from "./storage.js";
+import { hearTabs, openStore } from "./store.js";
+import { tell } from "./told.js";
 
 const examples = ["Write a function that reverses a linked list in C.", "Explain how a rainbow forms, for a child.",
   "List the planets with one fact each."];
@@ -16,22 +20,33 @@ function closeSettings() {
   byId("open-settings").focus();
 }
 
-function welcome() {
-  clear();
-  byId("log").append(el("div", { id: "welcome" }, el("h2", {}, "The same answer, sooner"),
-    el("p", {}, "Drafters guess ahead and the model checks many guesses at once. Tokens are tinted by who guessed them; choose one to see the round's draft tree."),
-    el("div", { class: "examples" }, examples.map((text) => el("button", { type: "button", onclick: () => {
-      write(text);
-      focusComposer();
-    } }, text)))));
+const welcome = () => el("div", { id: "welcome" }, el("h2", {}, "The same answer, sooner"),
+  el("p", {}, "Drafters guess ahead and the model checks many guesses at once. Tokens are tinted by who guessed them; choose one to see the round's draft tree."),
+  el("div", { class: "examples" }, examples.map((text) => el("button", { type: "button", onclick: () => {
+    write({ content: text, files: [] });
+    focusComposer();
+  } }, text))));
+
+function fresh() {
+  lookAtNew();
   focusComposer();
+}
+
+// The chat that this tab had open before, when the store has been read.
+async function openChats() {
+  const before = kept("sessionStorage", "augur-chat");
+  lookAtNew(before && before.length < 100 ? before : undefined);
+  focusComposer();
+  await openStore();
+  await lookAgain(current().id);
+  drawChats();
 }
 
 byId("composer").addEventListener("submit", (event) => { event.preventDefault(); send(); });
 byId("race").addEventListener("click", sendRace);
 byId("stop").addEventListener("click", stop);
-byId("fresh").addEventListener("click", welcome);
-byId("room-fresh").addEventListener("click", welcome);
+byId("fresh").addEventListener("click", fresh);
+byId("room-fresh").addEventListener("click", fresh);
 byId("trim").addEventListener("click", makeRoom);
 byId("theme").addEventListener("click", () => {
   setTheme(currentTheme() === "dark" ? "light" : "dark");
@@ -58,6 +73,11 @@ byId("log").addEventListener("copy", (event) => {
 loadSettings();
 prepareRounds();
 prepareKey();
-prepareContext(chat);
-welcome();
+prepareAttachments();
+prepareContext(current);
+prepareConversation(welcome, drawChats);
+prepareChats();
+hearTabs((news) => { heardRunning(news.chat, news.running === true); drawChats(); });
+if (!loadDrafts()) tell("What was being written here could not be read.");
+openChats();
 watchState();

@@ -1,21 +1,36 @@
 // What the user has set; kept by the browser for the next visit. What is left empty is the server's own.
 import { facts, factsKnown } from "./facts.js";
 import { keep, kept } from "./storage.js";
+import { tell } from "./told.js";
 
 const name = "augur-settings";
-const fields = ["system", "temperature", "top-p", "seed", "max-tokens", "policy", "drafter", "speculation"];
+const numeric = ["temperature", "top-p", "top-k", "min-p", "repeat-penalty", "presence-penalty", "frequency-penalty", "seed", "max-tokens"];
+const fields = ["system", ...numeric, "stop", "schema", "policy", "drafter", "speculation"];
+const inRequest = (id) => id === "schema" ? "response_format" : id.replace("-", "_");
 let wished = "";  // the drafter that was kept, until the server has said which it has
 
-const tell = (text) => { byId("told").textContent = text; };
 const isSwitch = (id) => byId(id).type === "checkbox";
 const valueOf = (id) => isSwitch(id) ? (byId(id).checked ? "on" : "off") : id === "drafter" ? byId(id).value || wished : byId(id).value;
 
+// Empty: it is one, or nothing.
+function schemaFault(text) {
+  if (!text.trim()) return "";
+  try {
+    const schema = JSON.parse(text);
+    return schema && typeof schema === "object" && !Array.isArray(schema) ? "" : "Expected a JSON object, as {\"type\": \"object\"}.";
+  } catch (error) {
+    return `Expected JSON: ${error.message}.`;
+  }
+}
+
 // Says beside a field what it expects. False: it has something else.
 function check(id) {
-  const field = byId(id), wrong = byId(`${id}-wrong`), { valid } = field.validity;
+  const field = byId(id), wrong = byId(`${id}-wrong`);
   if (!wrong) return true;
+  if (id === "schema") field.setCustomValidity(schemaFault(field.value));
+  const { valid } = field.validity;
   const whole = field.step === "1" ? "a whole number" : "a number";
-  wrong.textContent = valid ? "" : field.max ? `Expected ${whole} from ${field.min} to ${field.max}.` : `Expected ${whole} from ${field.min}.`;
+  wrong.textContent = valid ? "" : field.validity.customError ? field.validationMessage : field.max ? `Expected ${whole} from ${field.min} to ${field.max}.` : `Expected ${whole} from ${field.min}.`;
   field.setAttribute("aria-invalid", String(!valid));
   return valid;
 }
@@ -63,7 +78,8 @@ function changed() {
 // What the server does by itself, and can draft with; it knows when its model is there.
 async function showServers() {
   const { speculative: { types, default: usual }, params } = await factsKnown, select = byId("drafter");
-  for (const [id, value] of [["temperature", params.temperature], ["top-p", params.top_p]]) {
+  for (const id of numeric.filter((n) => n !== "seed" && n !== "max-tokens")) {
+    const value = params[inRequest(id)];
     byId(id).placeholder = Number.isFinite(value) ? `the server's: ${Number(value.toFixed(3))}` : "the server's";
   }
   select.options[0].textContent = `The server's: ${usual}`;
@@ -100,6 +116,28 @@ export function speculative(on) {
   return Object.keys(plan).length > 0 ? plan : undefined;
 }
 
+// One a line; \n in it is a line's end.
+function stops() {
+  const lines = byId("stop").value.split("\n").filter(Boolean).map((l) => l.replaceAll("\\n", "\n"));
+  return lines.length > 0 ? lines : undefined;
+}
+
+// False, which is said: the rest of an answer cannot be held to a schema.
+export function allowsContinuing() {
+  const free = !byId("schema").value.trim();
+  if (!free) tell("An answer under a JSON schema cannot go on: empty the schema first, or regenerate it.");
+  return free;
+}
+
+// What the server refused is said at the field, too.
+export function refuse({ field, told }) {
+  const id = field && fields.find((f) => field === inRequest(f) || field.startsWith(`${inRequest(f)}.`) || field.startsWith(`${inRequest(f)}[`));
+  if (!id || !byId(`${id}-wrong`)) return;
+  byId(`${id}-wrong`).textContent = told;
+  byId(id).setAttribute("aria-invalid", "true");
+  toggleSettings(true);
+}
+
 // Behind the system prompt, if there is one.
 export function withSystem(messages) {
   const system = byId("system").value.trim();
@@ -108,9 +146,11 @@ export function withSystem(messages) {
 
 // The body of a request for the answer to `messages`; what is undefined is not sent.
 export function requestBody(messages, speculate) {
+  const schema = byId("schema").value.trim();
   return {
-    messages: withSystem(messages), temperature: numberOf("temperature"), top_p: numberOf("top-p"), seed: numberOf("seed"),
-    max_tokens: numberOf("max-tokens"), speculative: speculative(speculate),
+    messages: withSystem(messages), ...Object.fromEntries(numeric.map((id) => [inRequest(id), numberOf(id)])), stop: stops(),
+    response_format: schema ? { type: "json_schema", json_schema: { name: "answer", schema: JSON.parse(schema) } } : undefined,
+    speculative: speculative(speculate),
   };
 }
 

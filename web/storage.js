@@ -1,4 +1,4 @@
-// What the browser keeps for the page: for the tab ("sessionStorage") or for good ("localStorage"). It may refuse to;
+// What the browser keeps for the page, chats aside (store.js): for the tab ("sessionStorage") or for good ("localStorage"). It may refuse to;
 // then what was kept lasts until the page is left.
 const refused = new Map();
 

@@ -65,6 +65,7 @@ struct ServeFlags {
   bool llamacpp_metrics = false;
   bool slots = true;
   bool page = true;
+  bool page_history = true;
   std::string metrics_key;
   bool share_prefixes = false;
   std::vector<std::string> trusted_proxies;
@@ -195,6 +196,7 @@ int serve(const ServeFlags& flags) {
                    .llamacpp_metrics = flags.llamacpp_metrics,
                    .serves_slots = flags.slots,
                    .serves_page = flags.page,
+                   .page_keeps_history = flags.page_history,
                    .slot_save_path = flags.slot_save_path,
                    .share_prefixes = flags.share_prefixes,
                    .trusted_proxies = flags.trusted_proxies,
@@ -374,6 +376,8 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("X");
   command->add_flag("--slots,!--no-slots", flags->slots, "GET /slots answers (it does)");
   command->add_flag("--webui,--ui,!--no-webui,!--no-ui", flags->page, "GET / is the chat page (it is)");
+  command->add_flag("--ui-history,!--no-ui-history", flags->page_history,
+                    "The chat page keeps chats in the browser (it does)");
   command->add_flag("!--no-log-requests", flags->log.requests, "No line for each request");
   command->add_option("--parallel", flags->session.parallel, "Requests that are decoded at once, at most")
       ->check(in_range(1, Engine::kMostParallel))

@@ -38,6 +38,7 @@ struct ServiceOptions {
   bool llamacpp_metrics = false;  ///< /metrics has llama.cpp's names beside
   bool serves_slots = true;
   bool serves_page = true;
+  bool page_keeps_history = true;  ///< chats, in the browser
   /// Folder for saved texts, in which each tenant has one of its own; empty: none are saved.
   std::string slot_save_path;
   bool share_prefixes = false;                    ///< TenantOptions

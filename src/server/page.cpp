@@ -29,6 +29,11 @@ constexpr std::array kFiles = {
 #include "page_style.inc"
     },
     PageFile{
+        "/history.css",
+        kCss,
+#include "page_history.inc"
+    },
+    PageFile{
         "/theme.js",
         kScript,
 #include "page_colours.inc"
@@ -59,9 +64,19 @@ constexpr std::array kFiles = {
 #include "page_module_api.inc"
     },
     PageFile{
+        "/attachments.js",
+        kScript,
+#include "page_module_attachments.inc"
+    },
+    PageFile{
         "/chat.js",
         kScript,
 #include "page_module_chat.inc"
+    },
+    PageFile{
+        "/chat_view.js",
+        kScript,
+#include "page_module_chat_view.inc"
     },
     PageFile{
         "/composer.js",
@@ -94,6 +109,11 @@ constexpr std::array kFiles = {
 #include "page_module_frames.inc"
     },
     PageFile{
+        "/history.js",
+        kScript,
+#include "page_module_history.inc"
+    },
+    PageFile{
         "/key.js",
         kScript,
 #include "page_module_key.inc"
@@ -114,6 +134,11 @@ constexpr std::array kFiles = {
 #include "page_module_race.inc"
     },
     PageFile{
+        "/records.js",
+        kScript,
+#include "page_module_records.inc"
+    },
+    PageFile{
         "/rounds.js",
         kScript,
 #include "page_module_rounds.inc"
@@ -124,6 +149,11 @@ constexpr std::array kFiles = {
 #include "page_module_settings.inc"
     },
     PageFile{
+        "/sidebar.js",
+        kScript,
+#include "page_module_sidebar.inc"
+    },
+    PageFile{
         "/state.js",
         kScript,
 #include "page_module_state.inc"
@@ -132,6 +162,16 @@ constexpr std::array kFiles = {
         "/storage.js",
         kScript,
 #include "page_module_storage.inc"
+    },
+    PageFile{
+        "/store.js",
+        kScript,
+#include "page_module_store.inc"
+    },
+    PageFile{
+        "/told.js",
+        kScript,
+#include "page_module_told.inc"
     },
     PageFile{
         "/turn_view.js",
@@ -145,8 +185,13 @@ constexpr std::array kFiles = {
     },
 };
 
+/// What the page is told before there is a key or a model.
+constexpr PageFile kKeeping = {"/options.js", kScript, "export const keepsHistory = true;\n"};
+constexpr PageFile kForgetting = {"/options.js", kScript, "export const keepsHistory = false;\n"};
+
 /// Null: there is none.
-const PageFile* find_file(std::string_view path) {
+const PageFile* find_file(std::string_view path, bool keeps_history) {
+  if (path == kKeeping.path) return keeps_history ? &kKeeping : &kForgetting;
   const auto file =
       std::find_if(kFiles.begin(), kFiles.end(), [&](const PageFile& f) { return f.path == path; });
   return file == kFiles.end() ? nullptr : &*file;
@@ -159,11 +204,11 @@ std::span<const PageFile> page_files() {
 }
 
 bool is_page_file(std::string_view path) {
-  return find_file(path) != nullptr;
+  return find_file(path, true) != nullptr;
 }
 
-bool answer_page(const HttpRequest& request, Exchange& exchange) {
-  const PageFile* const file = find_file(request.path);
+bool answer_page(const HttpRequest& request, Exchange& exchange, bool keeps_history) {
+  const PageFile* const file = find_file(request.path, keeps_history);
   if (file == nullptr) return false;
   if (request.method != "GET" && request.method != "HEAD") {
     throw Problem(405, request.path + " takes GET, HEAD", {}, {{"Allow", "GET, HEAD"}});

@@ -164,7 +164,7 @@ void Service::answer_request(HttpRequest request, std::shared_ptr<HttpExchange> 
     if (caller.key.account) caller.key.account->count_request();
     if (request.method == "OPTIONS" && admission_.allows_origin(request))
       return answer_preflight(request, *exchange);
-    if (options_.serves_page && answer_page(request, *exchange)) return;
+    if (options_.serves_page && answer_page(request, *exchange, options_.page_keeps_history)) return;
     check_route(route, request);
     const Phase phase = phase_;
     if (route.endpoint->probe != nullptr) return route.endpoint->probe(phase, *exchange);
