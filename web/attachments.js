@@ -19,7 +19,7 @@ async function readFile(file) {
   }
   if (text.includes("\0")) throw new Error("is binary: expected a text");
   if (!text.trim()) throw new Error("is empty");
-  return { name: named(file.name), text: text.replaceAll("\r\n", "\n"), tokens: null };
+  return { name: named(file.name), text: text.replaceAll("\r\n", "\n") };
 }
 
 // Null: the server does not say.
@@ -46,11 +46,9 @@ async function add(chosen) {
 
 function show() {
   byId("files").replaceChildren(...attached().map((file) => {
-    const size = el("span", { class: "soft" }, file.tokens === null ? "" : `${file.tokens.toLocaleString("en")} tokens`);
-    if (file.tokens === null) tokensOf(file.text).then((tokens) => {
-      file.tokens = tokens;
-      if (tokens !== null) size.textContent = `${tokens.toLocaleString("en")} tokens`;
-    });
+    const size = el("span", { class: "soft" });
+    file.tokens ??= tokensOf(file.text);
+    file.tokens.then((tokens) => { if (tokens !== null) size.textContent = `${tokens.toLocaleString("en")} tokens`; });
     return el("li", {}, el("span", {}, file.name), " ", size, el("button", { type: "button", class: "small", "aria-label": `Leave out ${file.name}`,
       onclick: () => { attach(attached().filter((f) => f !== file)); focusComposer(); } }, "✕"));
   }));

@@ -4,7 +4,7 @@ import { keep, kept } from "./storage.js";
 
 const box = byId("prompt"), name = "augur-drafts";
 const drafts = new Map();  // by chat
-let files = [];  // {name, text, tokens}
+let files = [];  // {name, text}, and in memory a promise of its tokens
 let changedFiles = () => {};
 
 export const nothing = { content: "", files: [] };

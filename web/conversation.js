@@ -71,7 +71,7 @@ const count = (answer) => `${answer.ids.length} token${answer.ids.length === 1 ?
 const answersThatRun = new Map();  // messages by chat
 
 // Keeps what has come, once a second and where the page is left.
-const keepAll = () => answersThatRun.forEach((message, of) => keepChat(of, message));
+const keepAll = () => answersThatRun.forEach((message, of) => keepChat(of, ...message.answer.tokens.length ? [message] : []));
 setInterval(keepAll, 1000);
 addEventListener("pagehide", keepAll);
 document.addEventListener("visibilitychange", keepAll);
