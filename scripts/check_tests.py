@@ -19,6 +19,7 @@ PAUSES = {
     "unit/server/http_server_test.cpp": "holds an exchange back, so that an end which does not wait for it is seen",
     "ci/run_test.py": "looks again for what a run writes and for the end of its processes",
     "support/augur_server.py": "bounds waits that would have no end",
+    "support/marionette.py": "looks again whether the browser listens",
     "operation/bench_hostile.py": "measures times; it is no test",
     "operation/test_replicas.py": "spreads requests over the restarts, and lets a proxy notice one",
     "operation/test_slow_clients.py": "between two requests",

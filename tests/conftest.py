@@ -33,6 +33,7 @@ def pytest_addoption(parser):
     group.addoption("--schemas", type=int, help="how many random ones")
     group.addoption("--seed", type=int, default=1, help="of random schemas")
     group.addoption("--screenshots", type=pathlib.Path, help="a folder for those of the chat page")
+    group.addoption("--browser", action="append", choices=["chromium", "firefox"], help="the chat page in this one (both)")
     group.addoption("--page-files", type=pathlib.Path, help="a folder (web) whose files the chat page has, not the program's")
 
 

@@ -1,10 +1,10 @@
-"""The chat page in headless Chromium: a chat, a stop, a tree opened, a race that ends in "identical", at phone and
+"""The chat page in headless browsers: a chat, a stop, a tree opened, a race that ends in "identical", at phone and
 desktop width, light and dark. --screenshots names a folder for what it looks like."""
 import pytest
 from selenium.webdriver.common.keys import Keys
 
 from augur_server import Server
-from chromium_page import Page
+from browser_page import Page
 
 WIDTHS = {"phone": (390, 844), "desktop": (1280, 860)}
 
@@ -112,5 +112,5 @@ def test_page(request, need, server, width, theme):
         for part in (chat, tree, settings, stop, race):
             part(page)
             page.check(not page.wider(), f"{part.__name__}: the page is wider than the window")
-            log = page.driver.get_log("browser")
+            log = page.log()
             page.check(not log, f"{part.__name__}: the console says {log}")

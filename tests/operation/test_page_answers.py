@@ -7,7 +7,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from augur_server import PATIENCE, Server
-from chromium_page import Page
+from browser_page import Page
 from scripted_server import Answer, ScriptedServer, Stream, error
 
 CHAT = "/v1/chat/completions"
@@ -37,20 +37,13 @@ def words(count):
     return [f"word{i} " for i in range(count)]
 
 
-def counted(page):
-    """Layouts so far."""
-    metrics = page.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
-    return next(int(m["value"]) for m in metrics if m["name"] == "LayoutCount")
-
-
 def test_a_long_answer_takes_a_layout_a_frame(page, server):
     server.on(CHAT, Stream(words(3000)))
-    page.driver.execute_cdp_cmd("Performance.enable", {})
     page.run("window.frames_seen = 0; (function count() { ++window.frames_seen; requestAnimationFrame(count); })()")
     page.ask("Tell me all.")
-    before, frames = counted(page), page.run("return window.frames_seen")
+    before, frames = page.browser.layouts(), page.run("return window.frames_seen")
     page.until(lambda: page.count(".answer .token") == 3000 and page.idle())
-    layouts, frames = counted(page) - before, page.run("return window.frames_seen") - frames
+    layouts, frames = page.browser.layouts() - before, page.run("return window.frames_seen") - frames
     page.check(layouts <= frames + 20, f"{layouts} layouts in {frames} frames")
     page.check(page.run("const l = document.getElementById('log'); return l.scrollHeight - l.scrollTop - l.clientHeight") < 2,
                "the end is not seen")
@@ -260,7 +253,7 @@ def test_damaged_or_denied_storage_is_a_line_and_no_dead_page(server, need, dama
         answered(page, server, "first", 1)
         page.until(lambda: page.text(".answer-text") == "Fine.")
         page.check(not {"temperature", "top_p"} & set(server.asked[CHAT][0]), server.asked[CHAT][0])
-        log = page.driver.get_log("browser")
+        log = page.log()
         page.check(not log, f"the console says {log}")
 
 
@@ -297,11 +290,12 @@ def test_a_double_click_selects_a_word_and_copies_plain_text(page, server):
     page.until(lambda: page.count(".answer .token") == 8)
     ActionChains(page.driver).double_click(page.all(".answer .token")[1]).perform()
     page.check(page.run("return getSelection().toString().trim()") == "upon", page.run("return getSelection().toString()"))
-    kinds = page.run("""
-        const data = new DataTransfer(), event = new ClipboardEvent("copy", { clipboardData: data, bubbles: true, cancelable: true });
-        document.querySelector(".answer .token").dispatchEvent(event);
-        return [[...data.types], data.getData("text/plain").trim(), event.defaultPrevented];""")
-    page.check(kinds == [["text/plain"], "upon", True], kinds)
+    page.run("""addEventListener("copy", (event) => {
+        const data = event.clipboardData;
+        window.copied = [[...data.types], data.getData("text/plain").trim(), event.defaultPrevented];
+    })""")
+    ActionChains(page.driver).key_down(Keys.CONTROL).send_keys("c").key_up(Keys.CONTROL).perform()
+    page.check(page.run("return window.copied") == [["text/plain"], "upon", True], page.run("return window.copied"))
     page.check(not page.one("#rounds").is_displayed(), "the round was opened")
     page.run("getSelection().removeAllRanges()")
     page.all(".answer .token")[4].click()
