@@ -1,4 +1,5 @@
 #include "server/hostile/hostile_test.h"
+#include "support/eventually.h"
 
 namespace augur::hostile {
 namespace {
@@ -13,7 +14,7 @@ std::string endless(bool stream) {
 class CancellationTest : public HostileTest {
  protected:
   void wait_until_somebody_asks() {
-    while (load().running + load().waiting < 2) std::this_thread::yield();
+    ASSERT_TRUE(testing_support::poll_until([&] { return load().running + load().waiting >= 2; }));
   }
 };
 

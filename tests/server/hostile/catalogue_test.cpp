@@ -4,6 +4,7 @@
 #include <set>
 
 #include "server/hostile/hostile_test.h"
+#include "support/eventually.h"
 
 namespace augur::hostile {
 namespace {
@@ -21,7 +22,7 @@ class CatalogueTest : public HostileTest, public testing::WithParamInterface<Kin
 TEST_P(CatalogueTest, IsAnsweredAsDocumented) {
   for (const Case& hostile : GetParam().cases()) check(hostile, !GetParam().before_any_api);
   wait_until_idle();
-  while (server_.held_bytes() != 0) std::this_thread::yield();
+  EXPECT_TRUE(testing_support::poll_until([&] { return server_.held_bytes() == 0; }));
   EXPECT_EQ(std::filesystem::file_size(folder_.path() / "outside"), 8U);
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "nowhere"));
 }

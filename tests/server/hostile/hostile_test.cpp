@@ -6,9 +6,9 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
 #include "server/openapi.h"
+#include "support/eventually.h"
 
 namespace augur::hostile {
 namespace {
@@ -201,7 +201,7 @@ void HostileTest::check_health() {
 }
 
 void HostileTest::wait_until_idle() {
-  while (load().running + load().waiting > 1) std::this_thread::yield();
+  ASSERT_TRUE(testing_support::poll_until([&] { return load().running + load().waiting <= 1; }));
 }
 
 }  // namespace augur::hostile

@@ -19,8 +19,8 @@ Neighbour::~Neighbour() {
   holding_ = false;
   let_go_ = held_;
   changed_.notify_all();
-  if (ticket_) ticket_->cancel();
-  wait_until(changed_, lock, [&] { return !asking_; });
+  ticket_->cancel();
+  wait_until(changed_, lock, [&] { return has_left_; });
 }
 
 void Neighbour::hold() {
@@ -57,21 +57,22 @@ void Neighbour::ask() {
     return true;
   };
   options.on_result = [this](const Result&) {
-    std::unique_lock lock(mutex_);
-    asking_ = false;
-    const bool again = !leaving_;
-    changed_.notify_all();
-    lock.unlock();
-    if (again) ask();
+    if (asks_again()) ask();
   };
-  {
-    const std::lock_guard lock(mutex_);
-    last_.reset();
-    asking_ = true;
-  }
   Ticket ticket = session_.submit(std::move(request), std::move(options));
   const std::lock_guard lock(mutex_);
-  if (asking_) ticket_ = std::move(ticket);
+  if (leaving_) ticket.cancel();
+  ticket_ = std::move(ticket);
+}
+
+/// Until it says no, on the session's thread, this lives.
+bool Neighbour::asks_again() {
+  const std::lock_guard lock(mutex_);
+  last_.reset();
+  if (!leaving_) return true;
+  has_left_ = true;
+  changed_.notify_all();
+  return false;
 }
 
 void Neighbour::take_token() {

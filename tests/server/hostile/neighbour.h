@@ -26,13 +26,14 @@ class Neighbour {
 
  private:
   void ask();
+  bool asks_again();
   void take_token();  ///< a token, on the session's thread
 
   Session& session_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool leaving_ = false;
-  bool asking_ = false;
+  bool has_left_ = false;  ///< no request is in flight, and none will follow
   bool holding_ = false;
   std::int64_t held_ = 0;             ///< how often it was
   std::int64_t let_go_ = 0;           ///< how often it went on

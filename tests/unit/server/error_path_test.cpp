@@ -84,7 +84,8 @@ TEST_F(ErrorPathTest, ACancelledRequestIsLoggedAsSuch) {
       client.read_until("data: ");
     } else {
       httplib::Client other("127.0.0.1", server_.port());
-      while (json::parse(other.Get("/load")->body)["running"] == 0) std::this_thread::yield();
+      ASSERT_TRUE(
+          testing_support::poll_until([&] { return json::parse(other.Get("/load")->body)["running"] != 0; }));
     }
   }
   EXPECT_TRUE(server_.comes_to_log("path=/v1/completions", 2)) << server_.log();

@@ -350,7 +350,7 @@ TEST(HttpServer, WaitsForADescriptor) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &one_more), 0);
   RawClient client(server.port());  // has the last one
   client.send("GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-  while (server.troubles().empty()) std::this_thread::yield();
+  ASSERT_TRUE(testing_support::poll_until([&] { return !server.troubles().empty(); }));
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   EXPECT_EQ(server.troubles().size(), 1U);
   EXPECT_THAT(server.troubles().front(), HasSubstr("no client is accepted"));
