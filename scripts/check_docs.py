@@ -5,7 +5,8 @@ Links lead to files and headings that exist. Pages of docs/ have at most 200 lin
 elsewhere prose keeps to 120 characters. Paths in code spans and code blocks exist. Functions that the tour names stand
 in the files it names. Flags of `augur` commands are in that command's --help, where the programs are built. The runbook
 says of every alert in deploy/ what it means, the page of policies has every setting that a policy reads and no other,
-that of the environment every variable that code reads, and the glossary every column of `augur bench suite`.
+that of the environment every variable that code reads, and the glossary every column of `augur bench suite` and every
+setting and figure of the chat page.
 
 usage: scripts/check_docs.py [PROGRAM]     PROGRAM: default build/release/augur
 """
@@ -184,17 +185,30 @@ def check_environment():
             problems.append(f"{page}: nothing on {variable}, which {name} reads")
 
 
+SHOWN = (  # a file, the part of it that names columns, settings or figures, and how each name stands in that part
+    ("lab/suite/tables.cpp", r'"(\| method \|.*?)\\n', r"(.+)"),
+    ("lab/suite/tables.cpp", r'title, "",(.*?)\);', r'"([^"]+)"'),
+    ("lab/suite/report/tables.js", r"const columns = \[(.*?)\];", r'"([^"]*)"'),
+    ("lab/suite/report/text.js", r"(.*)", r'\bfact\("([^"]+)"'),
+    ("web/index.html", r'<aside id="settings"(.*?)</aside>', r"<label>([^<]+)<"),
+    ("web/state.js", r"const rows = \[(.*?)\];", r'\["([^"]+)"'),
+    ("web/rounds.js", r"(.*)", r'\bfact\("([^"]+)"'),
+    ("web/answer_view.js", r"(.*)", r'\bfact\([^"\n]*, "([^"]+)"'),
+)
+
+
 def check_glossary():
-    terms = set(re.findall(r"^\| ([^|]+?) \|", source("docs/glossary.md"), re.MULTILINE))
-    terms = {part.strip("` ") for term in terms for part in term.split(", ")}
-    line = re.search(r'"\| (method \| .*?)\\n', re.sub(r'"\s*\n\s*"', "", source("lab/suite/tables.cpp")))
-    if line is None:
-        problems.append("lab/suite/tables.cpp: its columns were not found")
-        return
-    for column in line.group(1).strip("| ").split(" | "):
-        for word in column.split(" / "):
-            if not any(word.startswith(term) or term.startswith(word) for term in terms):
-                problems.append(f"docs/glossary.md: nothing on the column {column}")
+    page = "docs/glossary.md"
+    rows = re.findall(r"^\| ([^|]+?) \|", source(page), re.MULTILINE)
+    terms = {term.strip("` ").lower() for row in rows for term in row.split(", ")}
+    for path, part, name in SHOWN:
+        found = re.search(part, re.sub(r'"\s*\n\s*"', "", source(path)), re.DOTALL)
+        names = re.findall(name, found.group(1)) if found else []
+        if not names:
+            problems.append(f"{path}: {name} in {part} was not found (scripts/check_docs.py, SHOWN)")
+        for term in {term.strip().lower() for text in names for term in re.split(r"[|,:()·]| / | ms a call", text)}:
+            if term and term not in terms:
+                problems.append(f"{page}: nothing on '{term}', which {path} shows")
 
 
 def main():
