@@ -5,7 +5,7 @@ import { tell } from "./told.js";
 
 const name = "augur-settings";
 const numeric = ["temperature", "top-p", "top-k", "min-p", "repeat-penalty", "presence-penalty", "frequency-penalty", "seed", "max-tokens"];
-const fields = ["system", ...numeric, "stop", "schema", "policy", "drafter", "speculation"];
+const fields = ["system", ...numeric, "stops", "schema", "policy", "drafter", "speculation"];
 const inRequest = (id) => id === "schema" ? "response_format" : id.replace("-", "_");
 let wished = "";  // the drafter that was kept, until the server has said which it has
 
@@ -118,7 +118,7 @@ export function speculative(on) {
 
 // One a line; \n in it is a line's end.
 function stops() {
-  const lines = byId("stop").value.split("\n").filter(Boolean).map((l) => l.replaceAll("\\n", "\n"));
+  const lines = byId("stops").value.split("\n").filter(Boolean).map((l) => l.replaceAll("\\n", "\n"));
   return lines.length > 0 ? lines : undefined;
 }
 

@@ -63,6 +63,11 @@ def test_fields_that_are_empty_are_the_servers(page, server):
     page.check("40" in page.one("#top-k").get_attribute("placeholder"), page.one("#top-k").get_attribute("placeholder"))
 
 
+def test_each_id_is_one_element(page):
+    ids = page.run("return [...document.querySelectorAll('[id]')].map((n) => n.id)")
+    page.check(len(ids) == len(set(ids)), sorted(ids))
+
+
 def test_fields_are_sent_and_remembered(page, server):
     for field, (_, value, odd) in NUMBERS.items():
         for wrong in odd:
@@ -70,7 +75,7 @@ def test_fields_are_sent_and_remembered(page, server):
             page.check("Expected" in page.text(f"#{field}-wrong"), f"{field} {wrong} was taken")
         page.set(field, value)
         page.check(not page.text(f"#{field}-wrong"), f"{field} {value} was refused")
-    page.set("stop", "END\n\nUser:\\nNo")
+    page.set("stops", "END\n\nUser:\\nNo")
     page.driver.refresh()
     page.until(lambda: page.all("#state dd"))
     asked = sent(page, server)

@@ -569,7 +569,7 @@ def test_damaged_records_are_left_out(page, server, kind):
     ("sessionStorage", "augur-drafts", "{"), ("sessionStorage", "augur-drafts", "7"), ("sessionStorage", "augur-drafts", '[["x"]]'),
     ("sessionStorage", "augur-drafts", '[[7,{"content":{}}]]'), ("sessionStorage", "augur-drafts", "null"),
     ("sessionStorage", "augur-chat", "x" * 10 ** 6), ("sessionStorage", "augur-chat", ""), ("localStorage", "augur-chats-list", "ajar"),
-    ("localStorage", "augur-settings", '{"schema":"{","stop":7,"top-k":"1.5"}'), ("localStorage", "augur-settings", "x" * 5 * 10 ** 6)])
+    ("localStorage", "augur-settings", '{"schema":"{","stops":7,"top-k":"1.5"}'), ("localStorage", "augur-settings", "x" * 5 * 10 ** 6)])
 def test_damaged_notes_are_a_line_at_most(opened, server, where, name, value):
     page = opened(f"try {{ {where}.setItem({name!r}, {value!r}) }} catch {{}}")
     if name in ("augur-drafts", "augur-settings") and len(value) < 10 ** 6:
