@@ -15,7 +15,7 @@ constexpr std::int64_t kLongestName = 200;  // what file systems take, and room 
 constexpr std::array kOwn = {
     Limit{"--max-connections", "", 1, 1, kMany, "clients that are connected at once", &Limits::connections},
     Limit{"--max-connections-per-address", "", 1, 1, kMany,
-          "of these, from one address (of IPv6: a /64) that is no trusted proxy",
+          "connections from one address (of IPv6: a /64) that is no trusted proxy",
           &Limits::address_connections},
     Limit{"--timeout", "s", 1000, 1, 86'400,
           "time for a client to send a request, to take what is written, and between requests",
