@@ -115,7 +115,7 @@ endfunction()
 # The target augur_embedded is all of them, for tools that read sources without building them.
 add_custom_target(augur_embedded)
 function(augur_embed module name)
-  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE files)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]" OUTPUT_VARIABLE files)
   list(JOIN files "|" joined)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/embedded/${name}.inc)
   add_custom_command(
