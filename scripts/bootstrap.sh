@@ -15,6 +15,7 @@ build_packages=(
   libcli11-dev libtomlplusplus-dev libfmt-dev liblzma-dev libdivsufsort-dev libcpp-httplib-dev libboost1.81-dev libedit-dev
   libcurl4-openssl-dev libssl-dev
   prometheus-cpp-dev libspdlog-dev
+  node-markdown-it node-punycode node-dompurify libjs-katex
   libgtest-dev libgmock-dev
   python3 python3-pip patch
 )

@@ -5,6 +5,7 @@ export class Answer {
     this.ids = [];
     this.rounds = [];  // {round, from, to}: its tokens
     this.content = "";  // without what was thought
+    this.thoughts = "";
     this.timings = null;  // the server's
     this.usage = null;
     this.reason = null;  // why it ended: the server's word, or "stopped"
@@ -14,7 +15,6 @@ export class Answer {
   }
 
   wait(text) {
-    this.most = null;  // tokens that it was asked to have at most
     this.waits = text;
     this.onchange();
   }
@@ -22,7 +22,8 @@ export class Answer {
   token(text, who, thought) {
     this.tokens.push({ text, id: who?.id, drafter: who?.drafter || null, depth: who?.depth || 0, thought });
     if (who) this.ids.push(who.id);
-    if (!thought) this.content += text;
+    if (thought) this.thoughts += text;
+    else this.content += text;
     this.onchange();
   }
 
@@ -54,9 +55,9 @@ export class Answer {
   get tau() { return this.rounds.length > 0 ? this.ids.length / this.rounds.length : NaN; }
   // Tokens a second as the server measured them: the page may draw later than they came.
   get speed() { return this.timings?.predicted_ms > 0 ? 1000 * this.timings.predicted_n / this.timings.predicted_ms : NaN; }
-  // The round that accepted the most.
+  // The round that accepted the most of those that drafted; -1: none did.
   get best() {
-    const accepted = this.rounds.map((r) => r.round.accepted);
-    return Math.max(0, accepted.indexOf(Math.max(...accepted)));
+    const accepted = this.rounds.map((r) => r.round.drafted > 0 ? r.round.accepted : -1), most = accepted.reduce((a, b) => Math.max(a, b), -1);
+    return most < 0 ? -1 : accepted.indexOf(most);
   }
 }

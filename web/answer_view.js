@@ -1,76 +1,69 @@
-// An answer on the page: tokens tinted by who proposed them, and figures.
+// An answer on the page: as text or as tokens, with its figures.
+import { copyFrom } from "./copy.js";
 import { facts } from "./facts.js";
+import { Figures } from "./figures.js";
 import { drawSoon } from "./frames.js";
-import { proposerIndex, proposers } from "./proposers.js";
 import { showRound } from "./rounds.js";
+import { TextView } from "./text_view.js";
+import { TokensView } from "./tokens_view.js";
+import { currentView, drawnByView } from "./views.js";
+
+const means = {
+  speed: "Tokens a second while the answer was written, as the server measured them.",
+  tau: "τ, the mean accepted length: tokens that one pass of the model gave on average. Without speculation it is 1; more is faster.",
+  count: "Tokens of the answer. A token is a piece of text, often a word or a part of one.",
+  read: "How long the server took to read the prompt, before the first token of the answer.",
+  cached: "Tokens of the prompt that the server had read before, and did not read again.",
+};
 
 export class AnswerView {
   constructor(answer, title) {
     this.answer = answer;
-    this.spans = [];  // of the answer's tokens that are drawn
-    this.marked = 0;  // rounds whose first token is marked
-    this.used = new Set();
+    this.asText = new TextView(answer);
+    this.asTokens = new TokensView(answer, (at) => showRound(this, at));
     this.text = el("div", { class: "answer-text" });
     this.figures = el("div", { class: "figures" }, el("span", { class: "soft" }, "reading…"));
-    this.legend = el("div");
+    this.shown = null;  // the figures, once there are some
     this.button = el("button", { type: "button", class: "small", hidden: "", onclick: () => showRound(this, answer.best) }, "Rounds");
-    this.tools = el("div", { class: "tools" }, this.button);
+    this.copy = el("button", { type: "button", class: "small copy", hidden: "", title: "Copy the answer as Markdown",
+      onclick: () => copyFrom(this.copy, answer.content) }, "Copy");
+    this.tools = el("div", { class: "tools" }, this.button, this.copy);
     this.node = el("article", { class: "answer", "aria-label": title || "Answer" }, title && el("h3", {}, title),
-      this.text, this.legend, el("div", { class: "foot" }, this.figures, this.tools));
-    this.text.addEventListener("click", (event) => this.choose(event));
+      this.text, el("div", { class: "foot" }, this.figures, this.tools));
     this.draw = this.draw.bind(this);
-    answer.onchange = () => drawSoon(this.draw);
+    this.rest = 0;  // until when nothing is drawn: a long block takes long, and the page has other work
+    const gently = () => { if (performance.now() < this.rest) drawSoon(gently); else this.draw(); };
+    answer.onchange = () => drawSoon(gently);
+    drawnByView(this);
   }
 
-  // Opens the round of a token, unless the click was one of two that select a word, or ended a selection.
-  choose(event) {
-    clearTimeout(this.opening);
-    const token = this.spans.indexOf(event.target), at = this.answer.rounds.findIndex((r) => r.from <= token && token < r.to);
-    if (token < 0 || at < 0 || event.detail > 1 || !getSelection().isCollapsed) return;
-    this.opening = setTimeout(() => { if (getSelection().isCollapsed) showRound(this, at); }, event.detail === 0 ? 0 : 300);
-  }
-
-  spansOf(at) {
-    const { from, to } = this.answer.rounds[at];
-    return this.spans.slice(from, to);
-  }
-
-  span({ text, drafter, depth, thought }) {
-    const index = proposerIndex(drafter);
-    return el("span", { class: thought ? "token thought" : "token", "data-drafted": index > 0 && "", title: index > 0 ? `${drafter}, depth ${depth}` : "the model's own",
-      style: `background:${proposerColour(index, depth)}` }, text);
-  }
-
-  // What is new since it was drawn last.
   draw() {
-    const { answer, used } = this, fresh = answer.tokens.slice(this.spans.length), known = used.size;
-    const spans = fresh.map((token) => this.span(token));
-    this.text.append(...spans);
-    for (const span of spans) this.spans.push(span);
-    for (const token of fresh) if (token.drafter) used.add(proposerIndex(token.drafter));
-    if (used.size > known) this.legend.replaceChildren(legend([["the model's own", "var(--line)"],
-      ...[...used].map((i) => [`${proposers[i - 1]}, deeper is stronger`, proposerColour(i, 4)])]));
-    for (; this.marked < answer.rounds.length; ++this.marked) {
-      const { from, to } = answer.rounds[this.marked];
-      if (to - from > 1) this.spans[from].classList.add("start");
-    }
-    this.button.hidden = answer.rounds.length === 0;
+    const { answer } = this, start = performance.now();
+    // What was kept without its tokens has text only.
+    const view = currentView() === "tokens" && answer.tokens.length > 0 ? this.asTokens : this.asText;
+    view.draw();
+    if (this.text.firstChild !== view.node) this.text.replaceChildren(view.node);
+    this.button.hidden = answer.best < 0;
+    this.copy.hidden = !answer.content;
     if (answer.tokens.length > 0 || answer.reason) this.drawFigures();
     else if (answer.waits) this.figures.replaceChildren(el("span", { class: "soft", role: "status" }, answer.waits));
+    this.rest = performance.now() + 4 * (performance.now() - start);
   }
 
   drawFigures() {
     const { ids, speed, tau, timings, usage } = this.answer, ending = this.answer.ending(facts.context);
-    const fact = (value, name, title) => el("span", { title }, el("b", {}, value), ` ${name}`);
     const cached = usage?.prompt_tokens_details?.cached_tokens;
-    this.figures.replaceChildren(...[
-      fact(fixed(speed, 1), "tokens/s", "as the server measured it"),
-      fact(fixed(tau, 2), "τ", "mean accepted length: tokens of one pass of the model"),
-      fact(ids.length, ids.length === 1 ? "token" : "tokens"),
-      timings?.prompt_ms > 0 && fact(`${Math.round(timings.prompt_ms)} ms`, "to read the prompt"),
-      cached > 0 && fact(cached, "prompt tokens from the cache"),
-      ending && el("span", { class: "soft" }, ending),
-    ].filter(Boolean));
+    if (!this.shown) this.figures.replaceChildren();
+    this.shown ||= new Figures(this.figures);
+    this.ending ||= el("span", { class: "soft" });
+    this.ending.textContent = ending;
+    this.shown.show([
+      [fixed(speed, 1), "tokens/s", means.speed],
+      [fixed(tau, 2), "τ", means.tau],
+      [ids.length, ids.length === 1 ? "token" : "tokens", means.count],
+      [timings?.prompt_ms > 0 && `${Math.round(timings.prompt_ms)} ms`, "to read the prompt", means.read],
+      [cached > 0 && cached, "prompt tokens from the cache", means.cached],
+    ], ending && this.ending);
   }
 
   fail(error) {

@@ -2,12 +2,13 @@
 import { request } from "./api.js";
 import { isEmpty, written } from "./composer.js";
 import { facts, factsKnown } from "./facts.js";
+import { explained } from "./figures.js";
 import { textOf } from "./records.js";
 import { withSystem } from "./settings.js";
 
 const scarce = 0.1;  // less of the context than this is little room
 const wanted = 0.6;  // of the context stays taken when turns are left out
-let current = () => null, latest = 0, timer = null;
+let current = () => null, latest = 0, timer = null, taken = "";
 
 // The conversation with what is being written.
 const planned = (chat) => [...chat.sent(chat.tip), ...isEmpty(written()) ? [] : [{ role: "user", content: textOf(written()) }]];
@@ -32,7 +33,7 @@ function show(tokens) {
   byId("context-meter").max = context;
   byId("context-meter").value = Math.min(tokens, context);
   byId("context-left").textContent = `${number(left)} tokens left`;
-  byId("context").title = `The conversation and this message take ${number(tokens)} of ${number(context)} tokens of the model's context.`;
+  taken = `The conversation and this message take ${number(tokens)} of ${number(context)} tokens of the model's context.`;
   const turns = current().tip !== null;
   if (left === 0 && !turns) return offer("The message is longer than the model's context: shorten it.", false);
   if (left === 0) return offer("The conversation has no room left for this message.");
@@ -80,6 +81,7 @@ export async function trim(leftOut) {
 // `of`: the conversation that is looked at.
 export function prepareContext(of) {
   current = of;
+  byId("context-figure").append(explained(() => taken, el("span", { id: "context-left" })));
   byId("prompt").addEventListener("input", measureSoon);
   byId("system").addEventListener("input", measureSoon);
   measureSoon();

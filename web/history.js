@@ -15,8 +15,8 @@ const recordOfChat = ({ id, title, named, created, updated, leaf }) => ({ id, ti
 function recordOf(message) {
   const { answer, ...kept } = message;
   if (!answer) return kept;
-  const { content, tokens, reason, usage, timings } = answer;
-  return messageRecord({ ...kept, content, thought: tokens.filter((t) => t.thought).map((t) => t.text).join(""), reason, usage, timings });
+  const { content, thoughts, reason, usage, timings } = answer;
+  return messageRecord({ ...kept, content, thought: thoughts, reason, usage, timings });
 }
 
 const isText = (v) => typeof v === "string", isCount = (v) => Number.isInteger(v) && v >= 0;
@@ -49,8 +49,7 @@ function answerOf({ content, thought, reason, usage, timings }, pieces) {
   try {
     replay(pieces.sort((a, b) => a.at - b.at), answer);
   } catch { /* seen by the texts */ }
-  const thoughts = answer.tokens.filter((t) => t.thought).map((t) => t.text).join("");
-  if (answer.content !== content || thoughts !== thought) {
+  if (answer.content !== content || answer.thoughts !== thought) {
     answer = new Answer();
     if (thought) answer.token(thought, null, true);
     if (content) answer.token(content, null, false);

@@ -3,6 +3,7 @@ import { prepareAttachments } from "./attachments.js";
 import { fit, focusComposer, loadDrafts, write } from "./composer.js";
 import { prepareContext } from "./context.js";
 import { current, isRunning, lookAgain, lookAtNew, makeRoom, prepareConversation, send, sendRace, stop } from "./conversation.js";
+import { copyCodeIn } from "./copy.js";
 import { prepareKey } from "./key.js";
 import { prepareRounds } from "./rounds.js";
 import { loadSettings, toggleSettings } from "./settings.js";
@@ -11,6 +12,7 @@ import { watchState } from "./state.js";
 import { keep, kept } from "./storage.js";
 import { hearTabs, openStore } from "./store.js";
 import { tell } from "./told.js";
+import { prepareViews } from "./views.js";
 
 const examples = ["Write a function that reverses a linked list in C.", "Explain how a rainbow forms, for a child.",
   "List the planets with one fact each."];
@@ -21,7 +23,7 @@ function closeSettings() {
 }
 
 const welcome = () => el("div", { id: "welcome" }, el("h2", {}, "The same answer, sooner"),
-  el("p", {}, "Drafters guess ahead and the model checks many guesses at once. Tokens are tinted by who guessed them; choose one to see the round's draft tree."),
+  el("p", {}, "Drafters guess ahead and the model checks many guesses at once. Show an answer as tokens to see who guessed which; choose one for the draft tree of its round."),
   el("div", { class: "examples" }, examples.map((text) => el("button", { type: "button", onclick: () => {
     write({ content: text, files: [] });
     focusComposer();
@@ -61,7 +63,7 @@ byId("prompt").addEventListener("keydown", (event) => {
   send();
 });
 addEventListener("keydown", (event) => {
-  if (event.key !== "Escape" || document.querySelector("dialog[open]")) return;
+  if (event.key !== "Escape" || document.querySelector("dialog[open], :popover-open")) return;
   if (byId("settings").contains(document.activeElement)) closeSettings();
   else if (isRunning()) stop();
 });
@@ -70,6 +72,8 @@ byId("log").addEventListener("copy", (event) => {
   event.clipboardData.setData("text/plain", getSelection().toString());
   event.preventDefault();
 });
+copyCodeIn(byId("log"));
+prepareViews();
 loadSettings();
 prepareRounds();
 prepareKey();

@@ -2,6 +2,7 @@
 import { Answer } from "./answer.js";
 import { AnswerView } from "./answer_view.js";
 import { complete } from "./api.js";
+import { explained } from "./figures.js";
 import { drawNow } from "./frames.js";
 import { repeatableBody, speculative } from "./settings.js";
 
@@ -50,7 +51,7 @@ export function race(messages, signal) {
     verdict.replaceChildren(el("b", {}, identical ? "identical" : "different"),
       identical ? ` – all ${plain.ids.length} token ids` : ` from token ${from + 1}`,
       Number.isFinite(times) ? el("span", { class: "speeds" },
-        `${fixed(plain.speed, 1)} → ${fixed(fast.speed, 1)} tokens/s, `, el("b", {}, `${fixed(times, 2)}×`)) : "");
+        `${fixed(plain.speed, 1)} → ${fixed(fast.speed, 1)} tokens/s, `, explained("The speedup: tokens a second with speculation, divided by those without.", el("b", {}, `${fixed(times, 2)}×`))) : "");
     return true;
   }
   return { node, verdict, run };

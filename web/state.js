@@ -1,18 +1,29 @@
 // The server's state, in the bar at the top: asked for every other second while the page is seen.
 import { request } from "./api.js";
+import { explained } from "./figures.js";
 
 const seconds = 2;
+const shown = new Map();  // by name: {value, text}
 
 function showState(load) {
   const gib = (bytes) => bytes < 2 ** 30 ? `${fixed(bytes / 2 ** 20, 0)} MiB` : `${fixed(bytes / 2 ** 30, 1)} GiB`;
   const share = (part, whole) => whole > 0 ? `${fixed(100 * part / whole, 0)}%` : "–";
   const rows = [
-    ["running", load.running, "requests that are decoded"],
-    ["waiting", load.waiting, "requests that wait for a place or for memory"],
-    ["cache", gib(load.memory_in_use), `of ${gib(load.memory)} for keys and values; ${share(load.cached_tokens, load.prompt_tokens)} of all prompt tokens were not read again`],
-    ["acceptance", share(load.num_accepted_tokens, load.num_draft_tokens), `verified drafts that were accepted, of all ended requests: ${load.num_accepted_tokens} of ${load.num_draft_tokens}`],
+    ["running", load.running, "Requests that are answered at this moment."],
+    ["waiting", load.waiting, "Requests that wait for a place or for memory."],
+    ["cache", gib(load.memory_in_use), `Memory that holds what was read (keys and values), of ${gib(load.memory)}. ${share(load.cached_tokens, load.prompt_tokens)} of all prompt tokens were not read again.`],
+    ["acceptance", share(load.num_accepted_tokens, load.num_draft_tokens), `Verified drafts that were accepted, of all requests that have ended: ${load.num_accepted_tokens} of ${load.num_draft_tokens}.`],
   ];
-  byId("state").replaceChildren(...rows.map(([name, value, title]) => el("div", { title }, el("dt", {}, name), el("dd", {}, value))));
+  for (const [name, value, text] of rows) {
+    if (!shown.has(name)) {
+      const entry = { number: el("span"), text };
+      shown.set(name, entry);
+      byId("state").append(el("div", {}, el("dt", {}, name), el("dd", {}, explained(() => entry.text, entry.number))));
+    }
+    const entry = shown.get(name);
+    entry.number.textContent = value;
+    entry.text = text;
+  }
 }
 
 const json = (response) => response?.ok ? response.json().catch(() => null) : null;

@@ -42,11 +42,11 @@ function treePicture(round, proposers) {
       "stroke-width": n[4] === 2 ? 3 : 1.2, "stroke-dasharray": n[4] === 0 ? "3 3" : null }));
   });
   nodes.forEach((n, i) => {
-    const accepted = n[4] === 2, cut = n[4] === 0, text = visible(n[0]);
-    const who = i === 0 ? "the newest token" : `proposed by ${proposers[n[3] - 1] || "the model"}, p = ${fixed(n[2], 3)}`;
-    drawing.append(sv("g", { opacity: cut ? .45 : 1, ...hint(`“${text}”\n${who}\n${i === 0 ? "root" : accepted ? "accepted" : cut ? "cut before verification" : "verified, rejected"}`) },
-      sv("rect", { x: x(i), y: y(i) - 11, width: wide, height: 22, rx: 6, style: `fill:${accepted ? "color-mix(in srgb, var(--good) 24%, var(--card))" : "var(--card)"}`,
-        stroke: accepted ? "var(--good)" : i === 0 ? "var(--soft)" : `var(--c${1 + (n[3] - 1) % 9})`, "stroke-dasharray": cut ? "3 3" : null, "stroke-width": accepted ? 2 : 1 }),
+    const root = i === 0, accepted = n[4] === 2 && !root, cut = n[4] === 0 && !root, text = visible(n[0]);
+    const who = i === 0 ? "the token before this round: the model gave it, nobody proposed it" : `proposed by ${proposers[n[3] - 1] || "the model"}, p = ${fixed(n[2], 3)}`;
+    drawing.append(sv("g", { opacity: cut ? .45 : 1, ...hint(`“${text}”\n${who}\n${root ? "root of the tree" : accepted ? "accepted" : cut ? "not verified" : "verified, rejected"}`) },
+      sv("rect", { x: x(i), y: y(i) - 11, width: wide, height: 22, rx: 6, style: `fill:${accepted ? "color-mix(in srgb, var(--good) 24%, var(--card))" : root ? "var(--faint)" : "var(--card)"}`,
+        stroke: accepted ? "var(--good)" : root ? "var(--soft)" : `var(--c${1 + (n[3] - 1) % 9})`, "stroke-dasharray": cut ? "3 3" : null, "stroke-width": accepted ? 2 : 1 }),
       sv("text", { class: "on", x: x(i) + 6, y: y(i) + 4 }, shortened(text, 8)),
       i > 0 && sv("text", { x: x(i) + wide - 4, y: y(i) + 4, "text-anchor": "end", style: "font-size:10px" }, fixed(n[2], 2).replace(/^0/, ""))));
   });

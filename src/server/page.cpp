@@ -11,7 +11,13 @@ constexpr std::string_view kHtml = "text/html; charset=utf-8";
 constexpr std::string_view kCss = "text/css; charset=utf-8";
 constexpr std::string_view kScript = "text/javascript; charset=utf-8";
 
-// Written in web/, embedded by the build.
+/// Of literals of any size: the compiler counts the letters of others one by one, and not without end.
+template <std::size_t kSize>
+consteval std::string_view whole(const char (&text)[kSize]) {
+  return {text, kSize - 1};
+}
+
+// Written in web/, or of libraries; embedded by the build.
 constexpr std::array kFiles = {
     PageFile{
         "/",
@@ -27,6 +33,11 @@ constexpr std::array kFiles = {
         "/page.css",
         kCss,
 #include "page_style.inc"
+    },
+    PageFile{
+        "/content.css",
+        kCss,
+#include "page_content.inc"
     },
     PageFile{
         "/history.css",
@@ -94,6 +105,11 @@ constexpr std::array kFiles = {
 #include "page_module_conversation.inc"
     },
     PageFile{
+        "/copy.js",
+        kScript,
+#include "page_module_copy.inc"
+    },
+    PageFile{
         "/facts.js",
         kScript,
 #include "page_module_facts.inc"
@@ -102,6 +118,11 @@ constexpr std::array kFiles = {
         "/failures.js",
         kScript,
 #include "page_module_failures.inc"
+    },
+    PageFile{
+        "/figures.js",
+        kScript,
+#include "page_module_figures.inc"
     },
     PageFile{
         "/frames.js",
@@ -119,6 +140,16 @@ constexpr std::array kFiles = {
 #include "page_module_key.inc"
     },
     PageFile{
+        "/markdown.js",
+        kScript,
+#include "page_module_markdown.inc"
+    },
+    PageFile{
+        "/maths.js",
+        kScript,
+#include "page_module_maths.inc"
+    },
+    PageFile{
         "/page.js",
         kScript,
 #include "page_module_page.inc"
@@ -127,6 +158,11 @@ constexpr std::array kFiles = {
         "/proposers.js",
         kScript,
 #include "page_module_proposers.inc"
+    },
+    PageFile{
+        "/prose.js",
+        kScript,
+#include "page_module_prose.inc"
     },
     PageFile{
         "/race.js",
@@ -174,14 +210,53 @@ constexpr std::array kFiles = {
 #include "page_module_told.inc"
     },
     PageFile{
+        "/text_view.js",
+        kScript,
+#include "page_module_text_view.inc"
+    },
+    PageFile{
+        "/tokens_view.js",
+        kScript,
+#include "page_module_tokens_view.inc"
+    },
+    PageFile{
         "/turn_view.js",
         kScript,
 #include "page_module_turn_view.inc"
     },
     PageFile{
+        "/views.js",
+        kScript,
+#include "page_module_views.inc"
+    },
+    PageFile{
         "/icon.svg",
         "image/svg+xml",
 #include "page_icon.inc"
+    },
+    PageFile{
+        "/markdown_it.js",
+        kScript,
+        whole(
+#include "page_markdown_it.inc"
+            ),
+        true,
+    },
+    PageFile{
+        "/purify.js",
+        kScript,
+        whole(
+#include "page_dompurify.inc"
+            ),
+        true,
+    },
+    PageFile{
+        "/katex.js",
+        kScript,
+        whole(
+#include "page_katex.inc"
+            ),
+        true,
     },
 };
 

@@ -6,11 +6,12 @@
 
 namespace augur {
 
-/// A file of the chat page (web/), which is part of the program.
+/// A file of the chat page (web/, or of a library that it has), which is part of the program.
 struct PageFile {
   std::string_view path;  ///< of the URL
   std::string_view type;
   std::string_view content;
+  bool of_library = false;
 };
 
 /// The page at "/" first. /options.js, which the program writes, is not among them.
