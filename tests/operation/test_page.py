@@ -4,7 +4,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from augur_server import Server
-from browser_page import Page
+from browser_page import TOKENS, Page
 
 WIDTHS = {"phone": (390, 844), "desktop": (1280, 860)}
 
@@ -106,7 +106,7 @@ def test_page(request, need, server, width, theme):
     folder = request.config.getoption("--screenshots")
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
-    with Page(server.url, need, WIDTHS[width], theme, f"{width}-{theme}", folder) as page:
+    with Page(server.url, need, WIDTHS[width], theme, f"{width}-{theme}", folder, before=TOKENS) as page:
         page.until(lambda: page.all("#state dd"))
         page.shot("welcome")
         for part in (chat, tree, settings, stop, race):

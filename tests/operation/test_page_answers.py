@@ -7,7 +7,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from augur_server import PATIENCE, Server
-from browser_page import Page
+from browser_page import TOKENS, Page
 from scripted_server import Answer, ScriptedServer, Stream, error
 
 CHAT = "/v1/chat/completions"
@@ -28,7 +28,7 @@ def server(behind, request):
 
 @pytest.fixture
 def page(server, need, request):
-    with Page(server.url, need, name=request.node.name, folder=request.config.getoption("--screenshots")) as opened:
+    with Page(server.url, need, name=request.node.name, folder=request.config.getoption("--screenshots"), before=TOKENS) as opened:
         opened.until(lambda: opened.all("#state dd"))
         yield opened
 
@@ -328,7 +328,7 @@ CONTRAST = """
 def test_text_has_contrast(server, need, theme):
     """4.5 on every tint, as painted, and on what verdicts and warnings are."""
     server.on(CHAT, Stream(words(12)))
-    with Page(server.url, need, theme=theme, name=theme) as page:
+    with Page(server.url, need, theme=theme, name=theme, before=TOKENS) as page:
         page.ask("first", "#race")
         page.until(lambda: page.idle() and page.text(".verdict").startswith("identical"))
         server.on(CHAT, error(500, "broke"))
@@ -341,7 +341,7 @@ def test_text_has_contrast(server, need, theme):
                 if (getComputedStyle(token).backgroundColor === "rgba(0, 0, 0, 0)") throw new Error("no tint");
                 found[`tint ${i} ${depth}`] = contrast(token);
             }
-            for (const s of [".verdict b", ".warn", ".figures span", ".legend span", ".note", "#send", "#told", "#context-left"])
+            for (const s of [".verdict b", ".warn", ".figures b", ".figures span", ".legend span", ".note", "#send", "#told", "#context-left"])
                 found[s] = contrast(document.querySelector(s));
             return Object.entries(found).sort((a, b) => a[1] - b[1])[0];""")
         page.check(least[1] >= 4.5, f"{least[0]} has {least[1]:.2f}")
@@ -375,7 +375,7 @@ def test_the_focus_stays_in_the_composer_and_the_status_is_true(page, server):
 
 def test_a_small_window_and_forced_colours_are_usable(server, need):
     server.on(CHAT, Stream(words(40)))
-    with Page(server.url, need, size=(320, 256), name="small") as page:
+    with Page(server.url, need, size=(320, 256), name="small", before=TOKENS) as page:
         page.media({"forced-colors": "active"})
         for selector in ("#prompt", "#send", "#open-settings", "#theme"):
             page.run("arguments[0].scrollIntoView()", page.one(selector))

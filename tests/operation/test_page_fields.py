@@ -4,7 +4,7 @@ import json
 import pytest
 
 from augur_server import Server
-from chromium_page import Page
+from browser_page import Page
 from scripted_server import Answer, ScriptedServer, Stream, error
 
 CHAT = "/v1/chat/completions"

@@ -6,7 +6,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from augur_server import Server
-from chromium_page import Page
+from browser_page import TOKENS, Page
 from scripted_server import ScriptedServer, Stream, error
 
 CHAT = "/v1/chat/completions"
@@ -31,7 +31,7 @@ def opened(server, need, request):
     pages = []
 
     def make(before=None, url=None):
-        page = Page(url or server.url, need, name=request.node.name, folder=request.config.getoption("--screenshots"), before=before)
+        page = Page(url or server.url, need, name=request.node.name, folder=request.config.getoption("--screenshots"), before=f"{TOKENS};{before or ''}")
         pages.append(page)
         started(page)
         return page

@@ -6,6 +6,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 from augur_server import PATIENCE
 from browsers import BROWSERS
 
+TOKENS = "localStorage.setItem('augur-view', 'tokens')"  # before the chat page: it shows answers as tokens, not as text
+
 
 class Page:
     """Opened by the constructor. `before`: a script that runs before those of the page.

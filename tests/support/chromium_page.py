@@ -1,2 +1,0 @@
-"""The page under the name that it had."""
-from browser_page import Page

@@ -1,0 +1,32 @@
+"""Answers that want to run a script, load something or stop the page: ATTACKS, short ones; HUGE, by their size."""
+FIRE = "window.fired = 1"
+ATTACKS = [
+    f"<script>{FIRE}</script>", f"<img src=x onerror='{FIRE}'>", f"<svg onload='{FIRE}'></svg>", f"<svg><script>{FIRE}</script></svg>",
+    f"<body onload={FIRE}>", f"<details open ontoggle='{FIRE}'>x</details>", f"<iframe srcdoc='<script>parent.{FIRE}</script>'></iframe>",
+    "<iframe src=//evil.invalid></iframe>", "<object data=//evil.invalid></object>", "<embed src=//evil.invalid>",
+    "<link rel=stylesheet href=//evil.invalid/a.css>", "<style>@import '//evil.invalid/a.css'; * { display: none }</style>",
+    "<p style='background:url(//evil.invalid/a)'>x</p>", "<meta http-equiv=refresh content='0;url=//evil.invalid'>",
+    "<base href=//evil.invalid/>", "<form action=//evil.invalid><input name=a autofocus onfocus='window.fired=1'></form>",
+    f"<a href='javascript:{FIRE}'>x</a>", f"[x](javascript:{FIRE})", "[x](JaVaScRiPt:window.fired=1)", "[x](javascript&colon;window.fired=1)",
+    "[x](&#106;avascript:window.fired=1)", "[x](&#x6A&#x61vascript:window.fired=1)", "[x](<java\tscript:window.fired=1>)",
+    "[x](<java&#10;script:window.fired=1>)", "[x](<\x01javascript:window.fired=1>)", "[x](vbscript:msgbox)", "[x](data:text/html,<script>window.fired=1</script>)",
+    "[x](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==)", "[x](file:///etc/passwd)", "[x](blob:x)", "<javascript:window.fired=1>",
+    "[x]: javascript:window.fired=1\n\n[x]", "![x](javascript:window.fired=1)", "![x](https://evil.invalid/a.png)", "![x](//evil.invalid/a.png)",
+    "![a](data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9YWxlcnQoMSk+)", "[![x](https://evil.invalid/a.png)](https://evil.invalid)",
+    '[x](https://a.invalid "\\" onmouseover=\\"window.fired=1")', "![\" onerror=\"window.fired=1](x)", "```\" onclick=\"window.fired=1\nx\n```",
+    "```mermaid\ngraph TD; A[<img src=x onerror=window.fired=1>]-->B; click A \"javascript:window.fired=1\"\n```",
+    "```html\n<script>window.fired=1</script>\n```", "<math><mtext><table><mglyph><style><img src=x onerror=window.fired=1>",
+    "<math><annotation-xml encoding='text/html'><img src=x onerror=window.fired=1></annotation-xml></math>",
+    "<svg></p><style><a id=\"</style><img src=1 onerror=window.fired=1>\">", "<form><math><mtext></form><form><mglyph><style></math><img src onerror=window.fired=1>",
+    "<noscript><p title=\"</noscript><img src=x onerror=window.fired=1>\">", "<template><script>window.fired=1</script></template>",
+    "<![CDATA[<script>window.fired=1</script>]]>", "<!--><script>window.fired=1</script>-->", "<?xml-stylesheet href='//evil.invalid'?>",
+    "<a id=DOMPurify><a id=DOMPurify name=sanitize href=x>", "<img name=getElementById>", "|a|\n|-|\n|<img src=x onerror=window.fired=1>|",
+    "$\\href{javascript:window.fired=1}{x}$", "$\\url{javascript:window.fired=1}$", "$$\\includegraphics{https://evil.invalid/a.png}$$",
+    "$\\htmlClass{figure}{x}$", "$\\htmlId{send}{x}$", "$\\htmlStyle{position:fixed}{x}$", "$\\htmlData{a=<img src=x onerror=1>}{x}$",
+    "$\\text{</math><img src=x onerror=window.fired=1>}$", "$\\color{red;background:url(//evil.invalid)}x$", "$\\unknown<script>window.fired=1</script>$",
+    "$\\def\\a{\\a\\a}\\a$", "$\\edef\\a{xx}\\edef\\a{\\a\\a}\\edef\\a{\\a\\a}\\a$", "$$\\newcommand{\\b}{\\b\\b}\\b$$", "$\\gdef\\c#1{\\c{#1#1}}\\c x$",
+    "$\\let\\d=\\frac\\d12$", "$\\rule{99999em}{99999em}$", f"${'{' * 4000}x{'}' * 4000}$", f"${'x^{' * 3000}{'}' * 3000}$",
+    "\u202e<script>window.fired=1</script>\u2066", "\x00<script>window.fired=1</script>", "&lt;script&gt;window.fired=1&lt;/script&gt;",
+]
+HUGE = ["> " * 10000, "[" * 50000, "![" * 20000, "*a **b " * 10000, "- " * 5000, "`" * 50000, "$" * 50000, "\\(" * 20000, "<" * 50000, "|a" * 5000 + "\n" + "|-" * 5000,
+        "".join(" " * i + "* a\n" for i in range(1000)), "$x$ " * 3000, "a\n" * 20000, "\\[\n" * 10000, "$a " * 20000, "[a](" * 5000, "x" * 300000]
