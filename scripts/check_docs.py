@@ -192,8 +192,8 @@ SHOWN = (  # a file, the part of it that names columns, settings or figures, and
     ("lab/suite/report/text.js", r"(.*)", r'\bfact\("([^"]+)"'),
     ("web/index.html", r'<aside id="settings"(.*?)</aside>', r"<label>([^<]+)<"),
     ("web/state.js", r"const rows = \[(.*?)\];", r'\["([^"]+)"'),
-    ("web/rounds.js", r"(.*)", r'\bfact\("([^"]+)"'),
-    ("web/answer_view.js", r"(.*)", r'\bfact\([^"\n]*, "([^"]+)"'),
+    ("web/rounds.js", r"figures\.show\(\[(.*?)\]\);", r'\[[^\n"]+, "([^"]+)", "'),
+    ("web/answer_view.js", r"shown\.show\(\[(.*?)\], ending", r'[,:] "([^"]+)", means'),
 )
 
 
