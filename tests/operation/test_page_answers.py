@@ -6,24 +6,11 @@ import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
-from augur_server import PATIENCE, Server
+from augur_server import PATIENCE
 from browser_page import TOKENS, Page
-from scripted_server import Answer, ScriptedServer, Stream, error
+from scripted_server import Answer, Stream, error
 
 CHAT = "/v1/chat/completions"
-
-
-@pytest.fixture(scope="module")
-def behind(chat_stories):
-    with Server(chat_stories, "--spec-type", "ngram", "--no-log-requests") as running:
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def server(behind, request):
-    with ScriptedServer(behind, request.config.getoption("--page-files")) as scripted:
-        yield scripted
 
 
 @pytest.fixture

@@ -3,26 +3,12 @@ import json
 
 import pytest
 
-from augur_server import Server
 from browser_page import Page
-from scripted_server import Answer, ScriptedServer, Stream, error
+from scripted_server import Answer, Stream, error
 
 CHAT = "/v1/chat/completions"
 NUMBERS = {"top-k": ("top_k", 40, ["-1", "1.5"]), "min-p": ("min_p", 0.05, ["1.1", "-0.1"]), "repeat-penalty": ("repeat_penalty", 1.1, ["0", "-1"]),
            "presence-penalty": ("presence_penalty", -0.5, ["101"]), "frequency-penalty": ("frequency_penalty", 0.5, ["-101"])}
-
-
-@pytest.fixture(scope="module")
-def behind(chat_stories):
-    with Server(chat_stories, "--spec-type", "ngram", "--no-log-requests") as running:
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def server(behind, request):
-    with ScriptedServer(behind, request.config.getoption("--page-files")) as scripted:
-        yield scripted
 
 
 @pytest.fixture

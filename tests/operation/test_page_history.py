@@ -12,19 +12,6 @@ from scripted_server import ScriptedServer, Stream, error
 CHAT = "/v1/chat/completions"
 
 
-@pytest.fixture(scope="module")
-def behind(chat_stories):
-    with Server(chat_stories, "--spec-type", "ngram", "--no-log-requests") as running:
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def server(behind, request):
-    with ScriptedServer(behind, request.config.getoption("--page-files")) as scripted:
-        yield scripted
-
-
 @pytest.fixture
 def opened(server, need, request):
     """opened(before): a browser of its own that has the page."""
@@ -218,7 +205,7 @@ def test_chats_are_listed_found_renamed_deleted_and_brought_back(page, server):
         page.press("#fresh")
         answered(page, server, text)
     page.until(lambda: titles(page) == ["plums", "pears", "apples"])
-    page.check(texts(page, "#chat-list h3") == ["Today"], texts(page, "#chat-list h3"))
+    page.check(texts(page, "#chat-list h3") == ["Today"], texts(page, "#chat-list h2"))
     page.set("find", "on PEARS")
     page.until(lambda: titles(page) == ["pears"])
     page.set("find", "nowhere")

@@ -1,4 +1,6 @@
 """A page in a headless browser."""
+import re
+
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -12,8 +14,8 @@ TOKENS = "localStorage.setItem('augur-view', 'tokens')"  # before the chat page:
 class Page:
     """Opened by the constructor. `before`: a script that runs before those of the page.
 
-    kind: the browser's name in BROWSERS. The fixture `browser` of tests/operation sets it for each test of a module that
-    has this class: every test runs in every browser."""
+    kind: the browser's name in BROWSERS. The fixture `browser` of tests/operation sets it for each test that has
+    the fixture `page`, and of a module that has this class: every such test runs in every browser."""
     kind = "chromium"
 
     def __init__(self, url, need, size=(1280, 860), theme="light", name="page", folder=None, before=None):
@@ -67,7 +69,7 @@ class Page:
 
     def shot(self, what):
         if self.folder:
-            self.driver.save_screenshot(str(self.folder / f"{self.name}-{what}.png"))
+            self.driver.save_screenshot(str(self.folder / (re.sub(r"[^\w.-]+", "-", f"{self.name}-{what}") + ".png")))
 
     def set(self, field, value):
         self.run("const n = document.getElementById(arguments[0]); n.value = arguments[1];"
