@@ -12,7 +12,7 @@ class Chromium:
     def __init__(self, need):
         options = webdriver.ChromeOptions()
         options.binary_location = need("chromium", "chromium")
-        for flag in ("--headless=new", "--no-sandbox", "--hide-scrollbars", "--disable-gpu"):
+        for flag in ("--headless=new", "--no-sandbox", "--hide-scrollbars", "--disable-gpu", "--host-resolver-rules=MAP *.test 127.0.0.1"):
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         service = webdriver.ChromeService(need("chromedriver", "chromium-driver"))

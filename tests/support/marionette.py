@@ -95,7 +95,7 @@ class Firefox(webdriver.Remote):
     def __init__(self, program):
         self.container = None
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="augur-firefox-"))
-        (self.folder / "user.js").write_text('user_pref("marionette.port", 0);\n')
+        (self.folder / "user.js").write_text('user_pref("marionette.port", 0);\nuser_pref("network.dns.localDomains", "rebound.test");\n')
         self.process = subprocess.Popen(
             [program, "--headless", "--no-remote", "--profile", self.folder, "--marionette", "--remote-allow-system-access",
              "--remote-debugging-port=0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
