@@ -10,6 +10,7 @@ export class Answer {
     this.usage = null;
     this.reason = null;  // why it ended: the server's word, or "stopped"
     this.most = null;  // tokens that it was asked to have at most
+    this.context = null;  // of the model that wrote it, once that is asked for: another one may serve later
     this.waits = "";  // for what, before it begins
     this.onchange = () => {};
   }
@@ -40,16 +41,18 @@ export class Answer {
   end(reason, usage) {
     this.reason = reason;
     this.usage = usage;
+    this.context = null;
     this.onchange();
   }
 
-  // Why it ended, in words; `context` is the model's, in tokens.
+  // Why it ended, in words; `context`: tokens that the model takes which is served now.
   ending(context) {
     if (this.reason === "stopped") return "stopped";
     if (this.reason !== "length") return this.reason === "stop" ? "complete" : "";
     const { prompt_tokens: prompt = 0, completion_tokens: written = this.ids.length } = this.usage || {};
     if (this.most !== null && written >= this.most) return `cut at your limit of ${this.most} tokens`;
-    return context && prompt + written >= context - 1 ? "cut: the model's context is full" : "cut at the server's limit of tokens";
+    this.context ??= context;
+    return this.context && prompt + written >= this.context - 1 ? "cut: the model's context is full" : "cut at the server's limit of tokens";
   }
 
   get tau() { return this.rounds.length > 0 ? this.ids.length / this.rounds.length : NaN; }

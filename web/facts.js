@@ -1,10 +1,10 @@
-// What the server says of itself: asked until it has loaded its model.
+// What the server says of itself: asked until it has loaded its model, and again where another may have taken its place.
 import { request } from "./api.js";
 
 // context: tokens of a conversation and its answer. params: its defaults, by llama.cpp's names. speculative: {types, default}.
 export const facts = { context: null, params: {}, speculative: null };
 
-async function ask() {
+export async function askFacts() {
   for (;;) {
     const response = await request("/props", { quiet: true }).catch(() => null), props = response?.ok ? await response.json().catch(() => null) : null;
     if (props) {
@@ -17,4 +17,4 @@ async function ask() {
   }
 }
 
-export const factsKnown = ask();
+export const factsKnown = askFacts();

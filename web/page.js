@@ -1,12 +1,13 @@
 // The page: what its buttons do.
 import { prepareAttachments } from "./attachments.js";
 import { fit, focusComposer, loadDrafts, write } from "./composer.js";
-import { prepareContext } from "./context.js";
+import { measureSoon, prepareContext } from "./context.js";
 import { current, isRunning, lookAgain, lookAtNew, makeRoom, prepareConversation, send, sendRace, stop } from "./conversation.js";
 import { copyCodeIn } from "./copy.js";
+import { askFacts } from "./facts.js";
 import { prepareKey } from "./key.js";
 import { prepareRounds } from "./rounds.js";
-import { loadSettings, toggleSettings } from "./settings.js";
+import { lackOf, loadSettings, showServers, toggleSettings } from "./settings.js";
 import { drawChats, heardRunning, prepareChats } from "./sidebar.js";
 import { watchState } from "./state.js";
 import { keep, kept } from "./storage.js";
@@ -42,6 +43,14 @@ async function openChats() {
   await openStore();
   await lookAgain(current().id);
   drawChats();
+}
+
+// Another server at this address, or the same one again.
+async function meetServer(model) {
+  await askFacts();
+  const lacks = showServers(), news = [model && `Another model answers now: ${model}.`, lacks && lackOf(lacks)].filter(Boolean);
+  if (news.length > 0) tell(news.join(" "));
+  measureSoon();
 }
 
 byId("composer").addEventListener("submit", (event) => { event.preventDefault(); send(); });
@@ -84,4 +93,4 @@ prepareChats();
 hearTabs((news) => { heardRunning(news.chat, news.running === true); drawChats(); });
 if (!loadDrafts()) tell("What was being written here could not be read.");
 openChats();
-watchState();
+watchState(meetServer);

@@ -75,25 +75,27 @@ function changed() {
   }
 }
 
-// What the server does by itself, and can draft with; it knows when its model is there.
-async function showServers() {
-  const { speculative: { types, default: usual }, params } = await factsKnown, select = byId("drafter");
+// What the server does by itself, and can draft with. Returns the chosen drafter that it doesn't have, or "".
+export function showServers() {
+  const { speculative: { types, default: usual }, params } = facts, select = byId("drafter"), chosen = valueOf("drafter");
   for (const id of numeric.filter((n) => n !== "seed" && n !== "max-tokens")) {
     const value = params[inRequest(id)];
     byId(id).placeholder = Number.isFinite(value) ? `the server's: ${Number(value.toFixed(3))}` : "the server's";
   }
-  select.options[0].textContent = `The server's: ${usual}`;
-  for (const type of types.filter((t) => t !== "none")) select.append(el("option", { value: type }, type));
-  if (wished && !put("drafter", wished)) tell(`This server has no drafter ${wished}: its own are used.`);
+  select.replaceChildren(el("option", { value: "" }, `The server's: ${usual}`), ...types.filter((t) => t !== "none").map((type) => el("option", { value: type }, type)));
+  const lacks = put("drafter", chosen) ? "" : chosen;
   wished = "";
+  return lacks;
 }
+
+export const lackOf = (drafter) => `This server has no drafter ${drafter}: its own are used.`;
 
 export function loadSettings() {
   showSaved();
   for (const id of ["drafter", "policy"]) byId(id).disabled = !byId("speculation").checked;
   for (const id of fields) byId(id).addEventListener("input", () => { if (id === "drafter") wished = ""; changed(); });
   addEventListener("storage", (event) => { if (event.key === name && event.newValue !== null) showSaved(); });  // another tab's
-  showServers();
+  factsKnown.then(() => { const lacks = showServers(); if (lacks) tell(lackOf(lacks)); });
 }
 
 // False: a setting has no valid value, and is shown.

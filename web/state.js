@@ -1,4 +1,5 @@
-// The server's state, in the bar at the top: asked for every other second while the page is seen.
+// The server's state, in the bar at the top: asked for every other second while the page is seen. And whether it is still
+// the same server: one day another model may answer at this address.
 import { request } from "./api.js";
 import { explained } from "./figures.js";
 
@@ -28,20 +29,27 @@ function showState(load) {
 
 const json = (response) => response?.ok ? response.json().catch(() => null) : null;
 
+// What the server says of its model; null: nothing.
 async function showModel(quiet) {
-  const response = await request("/v1/models", { quiet }).catch(() => null), name = (await json(response))?.data?.[0]?.id;
-  byId("model").textContent = name || (response?.status === 401 || response === null ? "" : "loading…");
-  document.title = name ? `Augur: ${name}` : "Augur";
-  return Boolean(name);
+  const response = await request("/v1/models", { quiet }).catch(() => null), model = (await json(response))?.data?.[0] ?? null;
+  if (response === null && byId("model").textContent) return null;  // it is gone, and may come back
+  byId("model").textContent = model?.id || (response === null || response.status === 401 ? "" : "loading…");
+  document.title = model?.id ? `Augur: ${model.id}` : "Augur";
+  return model;
 }
 
-export async function watchState() {
-  for (let known = await showModel(false); ;) {
+// Calls replaced(name) where the server is not the one before; name: of its model, null if that is the same.
+export async function watchState(replaced) {
+  for (let before = null, lost = false, quiet = false; ; quiet = true) {
     if (document.visibilityState === "visible") {
-      known ||= await showModel(true);
-      const response = await request("/load", { quiet: true }).catch(() => null), load = await json(response);
+      const model = await showModel(quiet), response = await request("/load", { quiet: true }).catch(() => null), load = await json(response);
       if (load) showState(load);
       byId("state").classList.toggle("lost", !load);
+      const now = model && load && { id: model.id, said: JSON.stringify(model), steps: load.steps };
+      // Its steps begin anew with it.
+      if (now && before && (lost || now.said !== before.said || now.steps < before.steps)) replaced(now.id === before.id ? null : now.id);
+      lost = !now;
+      before = now || before;
     }
     await new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
   }
