@@ -21,6 +21,7 @@ PAUSES = {
     "support/augur_server.py": "bounds waits that would have no end",
     "support/marionette.py": "looks again whether the browser listens",
     "operation/bench_hostile.py": "measures times; it is no test",
+    "operation/bench_page.py": "measures times; it is no test",
     "operation/test_replicas.py": "spreads requests over the restarts, and lets a proxy notice one",
     "operation/test_slow_clients.py": "between two requests",
     "operation/test_soak.py": "clients that write and read slowly, and looks at the server's memory",
