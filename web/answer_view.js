@@ -28,7 +28,7 @@ export class AnswerView {
     this.copy = el("button", { type: "button", class: "small copy", hidden: "", title: "Copy the answer as Markdown",
       onclick: () => copyFrom(this.copy, answer.content) }, "Copy");
     this.tools = el("div", { class: "tools" }, this.button, this.copy);
-    this.node = el("article", { class: "answer", "aria-label": title || "Answer" }, title && el("h3", {}, title),
+    this.node = el("article", { class: "answer", "aria-label": title || "Answer" }, title && el("h2", {}, title),
       this.text, el("div", { class: "foot" }, this.figures, this.tools));
     this.draw = this.draw.bind(this);
     this.rest = 0;  // until when nothing is drawn: a long block takes long, and the page has other work

@@ -34,7 +34,13 @@ const allowed = {
   ALLOW_DATA_ATTR: false, ALLOW_ARIA_ATTR: false, RETURN_DOM_FRAGMENT: true,
 };
 
-function finish(fragment) {
+// env.above: the headings that the next may stand below.
+function finish(fragment, env) {
+  for (const heading of fragment.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
+    env.above = (env.above || []).filter((name) => name < heading.localName);
+    heading.ariaLevel = env.above.length + 2;  // below the page's own, and none is left out
+    env.above.push(heading.localName);
+  }
   for (const link of fragment.querySelectorAll("a")) {
     if (!linked.test(link.getAttribute("href") || "")) link.removeAttribute("href");
     else fill(link, { target: "_blank", rel: "noopener noreferrer" }, []);
@@ -56,4 +62,4 @@ function finish(fragment) {
 }
 
 export const parse = (source, env) => markdown.parse(source, env);
-export const nodesOf = (tokens, env) => finish(globalThis.DOMPurify.sanitize(markdown.renderer.render(tokens, markdown.options, env), allowed));
+export const nodesOf = (tokens, env) => finish(globalThis.DOMPurify.sanitize(markdown.renderer.render(tokens, markdown.options, env), allowed), env);

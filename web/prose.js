@@ -68,7 +68,7 @@ export class Prose {
   }
 
   drawOpen(open) {
-    const env = { references: { ...this.env.references } }, lines = open.split("\n");
+    const env = { above: this.env.above, references: { ...this.env.references } }, lines = open.split("\n");
     const tokens = parse(open, env), at = openLine(tokens, lines);
     if (at > 0) {
       const done = `${lines.slice(0, at).join("\n")}\n`;

@@ -32,7 +32,7 @@ async function draw() {
     const group = groupOf(chat.updated);
     groups.set(group, [...groups.get(group) || [], chat]);
   }
-  byId("chat-list").replaceChildren(...[...groups].flatMap(([name, some]) => [el("h3", {}, name), el("ul", {}, some.map(item))]),
+  byId("chat-list").replaceChildren(...[...groups].flatMap(([name, some]) => [el("h2", {}, name), el("ul", {}, some.map(item))]),
     ...groups.size === 0 ? [el("p", { class: "note" }, text ? "No chat has this." : "No chats yet.")] : []);
   if (held) [...byId("chat-list").querySelectorAll(".open-chat")].find((b) => b.title === held)?.focus();
 }

@@ -205,7 +205,7 @@ def test_chats_are_listed_found_renamed_deleted_and_brought_back(page, server):
         page.press("#fresh")
         answered(page, server, text)
     page.until(lambda: titles(page) == ["plums", "pears", "apples"])
-    page.check(texts(page, "#chat-list h3") == ["Today"], texts(page, "#chat-list h2"))
+    page.check(texts(page, "#chat-list h2") == ["Today"], texts(page, "#chat-list h2"))
     page.set("find", "on PEARS")
     page.until(lambda: titles(page) == ["pears"])
     page.set("find", "nowhere")
@@ -239,7 +239,7 @@ def test_old_chats_are_listed_by_date(page):
     page.check(stored == "stored", stored)
     reloaded(page)
     page.until(lambda: titles(page) == ["new", "before", "week", "old"])
-    groups = texts(page, "#chat-list h3")
+    groups = texts(page, "#chat-list h2")
     page.check(groups[:3] == ["Today", "Yesterday", "The last 7 days"] and len(groups) == 4, groups)
 
 
