@@ -1,35 +1,12 @@
 """The chat page's figures, which explain themselves, and the trees of its rounds."""
 import threading
 
-import pytest
 from selenium.webdriver.common.keys import Keys
 
-from augur_server import Server
-from browser_page import Page
-from scripted_server import ScriptedServer, Stream
+from scripted_server import Stream
 
 CHAT = "/v1/chat/completions"
 WORDS = ["word "] * 20
-
-
-@pytest.fixture(scope="module")
-def behind(chat_stories):
-    with Server(chat_stories, "--spec-type", "ngram", "--no-log-requests") as running:
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def server(behind, request):
-    with ScriptedServer(behind, request.config.getoption("--page-files")) as scripted:
-        yield scripted
-
-
-@pytest.fixture
-def page(server, need, request):
-    with Page(server.url, need, name=request.node.name, folder=request.config.getoption("--screenshots")) as opened:
-        opened.until(lambda: opened.all("#state dd"))
-        yield opened
 
 
 class Undrafted(Stream):

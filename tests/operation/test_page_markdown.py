@@ -9,32 +9,11 @@ import threading
 import pytest
 from markdown_it import MarkdownIt
 
-from augur_server import Server
 from browser_page import Page
 from markdown_attacks import ATTACKS, HUGE
-from scripted_server import ScriptedServer, Stream
+from scripted_server import Stream
 
 CHAT = "/v1/chat/completions"
-
-
-@pytest.fixture(scope="module")
-def behind(chat_stories):
-    with Server(chat_stories, "--spec-type", "ngram", "--no-log-requests") as running:
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def server(behind, request):
-    with ScriptedServer(behind, request.config.getoption("--page-files")) as scripted:
-        yield scripted
-
-
-@pytest.fixture
-def page(server, need, request):
-    with Page(server.url, need, name=request.node.name, folder=request.config.getoption("--screenshots")) as opened:
-        opened.until(lambda: opened.all("#state dd"))
-        yield opened
 
 
 class Thinking(Stream):
