@@ -495,7 +495,7 @@ def test_a_browser_that_keeps_no_chats_is_a_line(opened, server, kind):
     page.press("#fresh")
     page.press(".open-chat")
     page.until(lambda: turns(page) == [["first", "second"], ["Fine.", "Good."]])
-    log = [line for line in page.driver.get_log("browser") if "favicon" not in line["message"]]
+    log = [line for line in page.log() if "favicon" not in line["message"]]
     page.check(not log, f"the console says {log}")
 
 

@@ -104,6 +104,7 @@ class Firefox(webdriver.Remote):
         except BaseException:
             self.end()
             raise
+        self._is_remote = False  # it reads files that are given to a page itself
 
     def port(self):
         place = self.folder / "MarionetteActivePort"
