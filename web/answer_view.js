@@ -29,7 +29,7 @@ export class AnswerView {
       onclick: () => copyFrom(this.copy, answer.content) }, "Copy");
     this.tools = el("div", { class: "tools" }, this.button, this.copy);
     this.node = el("article", { class: "answer", "aria-label": title || "Answer" }, title && el("h2", {}, title),
-      this.text, el("div", { class: "foot" }, this.figures, this.tools));
+      this.text, this.asTokens.legend, el("div", { class: "foot" }, this.figures, this.tools));
     this.draw = this.draw.bind(this);
     this.rest = 0;  // until when nothing is drawn: a long block takes long, and the page has other work
     const gently = () => { if (performance.now() < this.rest) drawSoon(gently); else this.draw(); };
@@ -43,6 +43,7 @@ export class AnswerView {
     const view = currentView() === "tokens" && answer.tokens.length > 0 ? this.asTokens : this.asText;
     view.draw();
     if (this.text.firstChild !== view.node) this.text.replaceChildren(view.node);
+    this.asTokens.legend.hidden = view !== this.asTokens;
     this.button.hidden = answer.best < 0;
     this.copy.hidden = !answer.content;
     if (answer.tokens.length > 0 || answer.reason) this.drawFigures();

@@ -15,9 +15,8 @@ export class TokensView {
     this.marked = 0;  // rounds whose first token is marked
     this.used = new Set();
     this.legend = el("div");
-    this.text = el("div");
-    this.node = el("div", { class: "tokens" }, this.text, this.legend);
-    this.text.addEventListener("click", (event) => this.choose(event));
+    this.node = el("span", { class: "tokens" });
+    this.node.addEventListener("click", (event) => this.choose(event));
   }
 
   // Opens the round of a token, unless the click was one of two that select a word, or ended a selection.
@@ -33,14 +32,14 @@ export class TokensView {
   }
 
   unmark() {
-    this.text.querySelectorAll(".inround").forEach((s) => s.classList.remove("inround"));
+    this.node.querySelectorAll(".inround").forEach((s) => s.classList.remove("inround"));
   }
 
   // What is new since it was drawn last.
   draw() {
     const { answer, used } = this, fresh = answer.tokens.slice(this.spans.length), known = used.size;
     const spans = fresh.map(tokenSpan);
-    this.text.append(...spans);
+    this.node.append(...spans);
     for (const span of spans) this.spans.push(span);
     for (const token of fresh) if (token.drafter) used.add(proposerIndex(token.drafter));
     if (used.size > known) this.legend.replaceChildren(legend([["the model's own", "var(--line)"],
