@@ -102,7 +102,7 @@ job_fuzz() {
 
 # What shares memory between threads: the team, and sessions that share it. One kernel variant shows that.
 job_thread() {
-  tests "thread sanitizer" sanitized tsan 'SmolLM2|^Isas/' base decode session server
+  tests "thread sanitizer" sanitized tsan 'SmolLM2|^Isas/' base decode session server c_api
 }
 
 job_train() {

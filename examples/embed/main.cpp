@@ -35,6 +35,9 @@ int main(int argc, char** argv) {
     });
     std::printf("\n[%s, %.1f tokens a call]\n", augur::to_string(result.finish_reason).data(),
                 result.speculation.mean_accepted_length);
+  } catch (const augur::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return error.kind() == augur::ErrorKind::NotFound ? 2 : 1;
   } catch (const std::exception& error) {
     return std::fprintf(stderr, "%s\n", error.what()), 1;
   }

@@ -2,12 +2,18 @@
 #define AUGUR_AUGUR_H
 /* The stable C interface. Structs start with their size, so that fields can be added at their end; use the
  * *_default functions (or *_init with the size of your struct), then change what you need. No function throws
- * or aborts; after a failure augur_last_error() of the same thread says what was wrong.
+ * or aborts; after a failure augur_last_error() of the same thread says what was wrong, to people, and
+ * augur_last_error_kind() and augur_last_error_field() to programs. NULL for a handle is a failure, but of
+ * the
+ * *_free functions, which do nothing then.
  *
  * Threads: augur_tokenize() and augur_detokenize() may be called from any thread, several at once, also while
  * the engine generates or a session uses it. augur_generate() is for one thread at a time, and for none while
  * a session uses the engine. Functions of sessions and tickets are for any thread, but nobody uses what is
- * being closed or freed. */
+ * being closed or freed. What breaks these rules, or calls from a callback what it may not, fails at once
+ * with AUGUR_ERROR_MISUSE, and so does all that needs threads in a child of fork(), which has none of them.
+ *
+ * The caller's rounding mode, its treatment of denormal numbers and its locale change no result. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -109,8 +115,28 @@ const char* augur_version(void);
 /* The commit that the library is built from, twelve hexadecimal digits, with "-dirty" behind where files
  * differed; or "unknown". */
 const char* augur_commit(void);
-/* Message of this thread's last failure; "" when there was none. Valid until the thread's next call. */
+/* Message of this thread's last call that could fail; "" when it did not. Valid until the next such call. */
 const char* augur_last_error(void);
+
+/* What was wrong, for programs. */
+typedef enum augur_error_kind {
+  AUGUR_ERROR_NONE = 0,
+  AUGUR_ERROR_NOT_FOUND = 1,     /* a file, a model or a part is not there, or cannot be opened or written */
+  AUGUR_ERROR_MALFORMED = 2,     /* a file or a text is not what its format says */
+  AUGUR_ERROR_UNSUPPORTED = 3,   /* sound, but of a kind that this version, build or processor does not do */
+  AUGUR_ERROR_OUT_OF_MEMORY = 4, /* memory or threads: the system has refused them, or a limit has */
+  AUGUR_ERROR_CONTEXT_FULL = 5,  /* a text is longer than the model's context */
+  AUGUR_ERROR_REFUSED_FIELD = 6, /* a field of options or of a request has a value that it cannot have */
+  AUGUR_ERROR_CANCELLED = 7,
+  AUGUR_ERROR_QUEUE_FULL = 8, /* as many requests wait as may: try again later */
+  AUGUR_ERROR_MISUSE = 9,     /* a rule of this interface is broken: NULL, threads, callbacks, forks */
+  AUGUR_ERROR_INTERNAL = 10   /* anything else */
+} augur_error_kind;
+
+/* An augur_error_kind, of the same failure. Later versions may have further ones. */
+int32_t augur_last_error_kind(void);
+/* The field of the options or of the request that is to blame; "" where there is none, or it is not known. */
+const char* augur_last_error_field(void);
 
 /* Fills a struct of `size` bytes with defaults: as many of its fields as both the caller and the library
  * know. */
@@ -130,7 +156,9 @@ static inline augur_request augur_request_default(void) {
 
 /* NULL on failure. */
 augur_engine* augur_load(const augur_engine_options* options);
-void augur_free(augur_engine* engine);
+/* 0; -1, and nothing is freed, while a session or a call of another thread or of a callback's uses it. In a
+ * child of fork() its memory stays. */
+int32_t augur_free(augur_engine* engine);
 
 /* Token ids of a text as a prompt, its beginning-of-sequence token included. Writes at most `capacity` of
  * them to `tokens` (which may be NULL with capacity 0) and returns how many there are; -1 on failure. */
@@ -169,18 +197,20 @@ static inline augur_session_options augur_session_options_default(void) {
 augur_session* augur_session_open(augur_engine* engine, const augur_session_options* options);
 /* Takes in no more requests and returns when all have ended. 0; -1 on failure. */
 int32_t augur_session_drain(augur_session* session);
-/* Cancels what has not ended, and returns when it has. */
-void augur_session_close(augur_session* session);
+/* Cancels what has not ended, and returns when it has. 0; -1 in one of its callbacks, and it stays open. */
+int32_t augur_session_close(augur_session* session);
 
 /* Takes a request in and returns at once; NULL on failure, as when too many wait. Those of the highest
  * priority begin first. `on_token` may be NULL. The ticket is freed by the caller, at any time. */
 augur_ticket* augur_submit(augur_session* session, const augur_request* request, int32_t priority,
                            augur_token_callback on_token, void* user);
-/* Ends the request with the tokens it has got. */
-void augur_cancel(augur_ticket* ticket);
-/* 1: the request has ended; 0: it has not. */
+/* Ends the request with the tokens it has got. 0; -1 on failure. */
+int32_t augur_cancel(augur_ticket* ticket);
+/* 1: the request has ended; 0: it has not; -1 on failure. */
 int32_t augur_ended(const augur_ticket* ticket);
-/* Blocks until the request has ended: its result, a new one with each call; NULL where it failed. */
+/* Blocks until the request has ended: its result, a new one with each call. NULL where it failed without a
+ * token. One that failed later gives what it has got, with the finish reason "error", and augur_last_error()
+ * says why. Not from a callback of its session, which it would wait for. */
 augur_result* augur_wait(const augur_ticket* ticket);
 /* The request goes on. */
 void augur_ticket_free(augur_ticket* ticket);
@@ -188,7 +218,8 @@ void augur_ticket_free(augur_ticket* ticket);
 /* All are valid until the result is freed; "", no tokens and 0 of a NULL result. */
 const char* augur_result_text(const augur_result* result);
 const int32_t* augur_result_tokens(const augur_result* result, size_t* count);
-const char* augur_result_finish_reason(const augur_result* result); /* "stop", "length" or "cancelled" */
+const char* augur_result_finish_reason(
+    const augur_result* result); /* "stop", "length", "cancelled"; "error" */
 double augur_result_tokens_per_second(const augur_result* result);
 double augur_result_mean_accepted_length(const augur_result* result);
 int64_t augur_result_prompt_tokens(const augur_result* result);

@@ -4,19 +4,13 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "augur/engine.h"
+#include "augur/error.h"
 
 namespace augur {
-
-/// As many requests wait as may: try again later.
-class QueueFull : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// What the plan of one request may ask for at most: the others wait for its drafts.
 struct DraftLimits {
@@ -169,6 +163,7 @@ class Session {
   SessionLoad load() const;
 
  private:
+  friend struct SessionAccess;  // the C interface
   class Impl;
   std::unique_ptr<Impl> impl_;
 };

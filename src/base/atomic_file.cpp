@@ -61,7 +61,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::fail(int error) const {
-  throw Error("{}: cannot be written: {}", path_.string(), std::strerror(error));
+  throw Error(ErrorKind::NotFound, "{}: cannot be written: {}", path_.string(), std::strerror(error));
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {

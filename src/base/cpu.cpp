@@ -114,7 +114,8 @@ Isa parse_isa(std::string_view text) {
   for (const Variant& v : kByPriority) {
     if (v.name == text) return v.isa;
   }
-  throw Error("unknown instruction set '{}': expected portable, avx2, avx512, avx512bf16 or amx", text);
+  throw Error(refused("isa"),
+              "unknown instruction set '{}': expected portable, avx2, avx512, avx512bf16 or amx", text);
 }
 
 bool supported(Isa isa) {
@@ -131,7 +132,8 @@ std::vector<Isa> supported_isas() {
 Isa select_isa() {
   if (const char* forced = std::getenv("AUGUR_ISA"); forced != nullptr && *forced != '\0') {
     const Isa isa = parse_isa(forced);
-    if (!supported(isa)) throw Error("AUGUR_ISA={}: this processor cannot run it", forced);
+    if (!supported(isa))
+      throw Error(ErrorKind::Unsupported, "AUGUR_ISA={}: this processor cannot run it", forced);
     return isa;
   }
   return supported_isas().back();

@@ -72,7 +72,7 @@ BlockShape block_shape(DType type) {
     case DType::TQ2_0:
       return {256, 66};
   }
-  throw Error("unknown element type {}", static_cast<int>(type));
+  throw Error(ErrorKind::Unsupported, "unknown element type {}", static_cast<int>(type));
 }
 
 std::string_view name(DType type) {

@@ -4,6 +4,14 @@
 
 namespace augur {
 
+Error::Error(const std::string& message) : Error(ErrorKind::Malformed, message) {}
+Error::Error(ErrorCause cause, const std::string& message)
+    : std::runtime_error(message), cause_(std::move(cause)) {}
+Error::~Error() = default;
+
+QueueFull::QueueFull(const std::string& message) : Error(ErrorKind::QueueFull, message) {}
+QueueFull::~QueueFull() = default;
+
 std::string describe(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
@@ -13,6 +21,18 @@ std::string describe(const std::exception_ptr& thrown) {
     return error.what();
   } catch (...) {
     return "unknown failure";
+  }
+}
+
+ErrorCause cause_of(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    return error.cause();
+  } catch (const std::bad_alloc&) {
+    return ErrorKind::OutOfMemory;
+  } catch (...) {
+    return ErrorKind::Internal;
   }
 }
 

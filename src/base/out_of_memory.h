@@ -1,5 +1,7 @@
 #pragma once
 #include <exception>
+#include <type_traits>
+#include <utility>
 
 #include "base/error.h"
 
@@ -8,7 +10,9 @@ namespace augur {
 /// The system has refused memory. The message says how much.
 class OutOfMemory : public Error {
  public:
-  using Error::Error;
+  template <class... Args>
+  explicit OutOfMemory(std::type_identity_t<ErrorFormat<Args...>> format, Args&&... args)
+      : Error(ErrorKind::OutOfMemory, format, std::forward<Args>(args)...) {}
 };
 
 /// Whether it was thrown for want of memory: this, or std::bad_alloc. `thrown` is not null.

@@ -39,7 +39,8 @@ void require_memory(std::string_view what, std::int64_t bytes, const std::filesy
   const std::int64_t held = read_kib(root / "proc/self/status", "RssAnon:").value_or(0);
   if (!limit || bytes <= *limit - held) return;
   const auto gib = [](std::int64_t size) { return static_cast<double>(size) / (1 << 30); };
-  throw Error("{} take {:.2f} GiB, this process holds {:.2f} GiB and may have {:.2f} GiB of memory", what,
+  throw Error(ErrorKind::OutOfMemory,
+              "{} take {:.2f} GiB, this process holds {:.2f} GiB and may have {:.2f} GiB of memory", what,
               gib(bytes), gib(held), gib(*limit));
 }
 

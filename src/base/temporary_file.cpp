@@ -18,7 +18,7 @@ TemporaryFile::TemporaryFile(const std::filesystem::path& prefix, std::string_vi
   std::string name = fmt::format("{}.XXXXXX{}", prefix.string(), suffix);
   descriptor_ = ::mkostemps(name.data(), static_cast<int>(suffix.size()), O_CLOEXEC);  // O_EXCL, 0600
   if (descriptor_ < 0) {
-    throw Error("{}: cannot be created: {}", prefix.string(), std::strerror(errno));
+    throw Error(ErrorKind::NotFound, "{}: cannot be created: {}", prefix.string(), std::strerror(errno));
   }
   path_ = name;
 }

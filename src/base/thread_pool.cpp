@@ -10,6 +10,7 @@
 #include "base/affinity.h"
 #include "base/control_group.h"
 #include "base/error.h"
+#include "base/start_thread.h"
 
 namespace augur {
 
@@ -42,13 +43,15 @@ class BoundHere {
 };
 
 Error cannot_bind(int cpu, int error) {
-  return Error("threads: one cannot be bound to processor {}: {}", cpu, std::strerror(error));
+  return Error(refused("threads"), "threads: one cannot be bound to processor {}: {}", cpu,
+               std::strerror(error));
 }
 
 /// Error where not every thread can have a processor of its own, the caller's being the first.
 void check_bindable(const std::vector<int>& cpus, int threads) {
   if (static_cast<std::size_t>(threads) > cpus.size()) {
-    throw Error("threads: {} cannot be bound to a processor each, as this process may use {}", threads,
+    throw Error(refused("threads"),
+                "threads: {} cannot be bound to a processor each, as this process may use {}", threads,
                 cpus.size());
   }
   const int error = bind_thread(std::span(cpus).first(1));
@@ -62,7 +65,8 @@ int usable(std::size_t allowed) {
 
 int thread_count(int requested, std::size_t allowed) {
   if (requested < 0 || requested > kMaxThreads) {
-    throw Error("threads: {} is not a count between 0 (automatic) and {}", requested, kMaxThreads);
+    throw Error(refused("threads"), "threads: {} is not a count between 0 (automatic) and {}", requested,
+                kMaxThreads);
   }
   return requested > 0 ? requested : std::min(usable(allowed), kMaxThreads);
 }
@@ -100,10 +104,12 @@ ThreadPool::ThreadPool(int threads, bool pin, CoreWatch::Source company)
   int rank = 1;
   try {
     for (; rank < size_; ++rank)
-      workers_[static_cast<std::size_t>(rank - 1)].thread = std::thread([this, rank] { worker(rank); });
+      workers_[static_cast<std::size_t>(rank - 1)].thread =
+          start_thread("augur-team", [this, rank] { worker(rank); });
   } catch (const std::system_error& error) {
     stop();
-    throw Error("threads: only {} of {} could be started: {}", rank, size_, error.what());
+    throw Error(ErrorKind::OutOfMemory, "threads: only {} of {} could be started: {}", rank, size_,
+                error.what());
   }
   for (std::size_t i = 0; pin_ && i < workers_.size(); ++i) {
     const int error = bind_thread(workers_[i].thread, std::span(&cpus_[i + 1], 1));

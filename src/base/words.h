@@ -13,7 +13,8 @@ Enum parse_word(std::string_view what, std::string_view word) {
   for (std::size_t i = 0; i < known.size(); ++i) {
     if (known[i] == word) return static_cast<Enum>(i);
   }
-  throw Error("{}: expected one of {}, found '{}'", what, fmt::join(known, ", "), word);
+  throw Error(refused(std::string(what)), "{}: expected one of {}, found '{}'", what, fmt::join(known, ", "),
+              word);
 }
 
 }  // namespace augur

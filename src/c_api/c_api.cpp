@@ -14,7 +14,10 @@
 #include "augur/session.h"
 #include "base/error.h"
 #include "base/words.h"
+#include "engine/engine_access.h"
+#include "engine/engine_owner.h"
 #include "plan/text.h"
+#include "session/session_access.h"
 
 struct augur_engine {
   augur::Engine engine;
@@ -34,16 +37,47 @@ struct augur_ticket {
 
 namespace {
 
-thread_local std::string last_error;
+struct Failure {
+  std::string message;
+  std::int32_t kind = AUGUR_ERROR_NONE;
+  std::string field;
+};
+thread_local Failure last;
+
+static_assert(static_cast<int>(augur::ErrorKind::NotFound) == AUGUR_ERROR_NOT_FOUND);
+static_assert(static_cast<int>(augur::ErrorKind::Malformed) == AUGUR_ERROR_MALFORMED);
+static_assert(static_cast<int>(augur::ErrorKind::Unsupported) == AUGUR_ERROR_UNSUPPORTED);
+static_assert(static_cast<int>(augur::ErrorKind::OutOfMemory) == AUGUR_ERROR_OUT_OF_MEMORY);
+static_assert(static_cast<int>(augur::ErrorKind::ContextFull) == AUGUR_ERROR_CONTEXT_FULL);
+static_assert(static_cast<int>(augur::ErrorKind::RefusedField) == AUGUR_ERROR_REFUSED_FIELD);
+static_assert(static_cast<int>(augur::ErrorKind::Cancelled) == AUGUR_ERROR_CANCELLED);
+static_assert(static_cast<int>(augur::ErrorKind::QueueFull) == AUGUR_ERROR_QUEUE_FULL);
+static_assert(static_cast<int>(augur::ErrorKind::Misuse) == AUGUR_ERROR_MISUSE);
+static_assert(static_cast<int>(augur::ErrorKind::Internal) == AUGUR_ERROR_INTERNAL);
+
+/// Makes what was thrown the thread's last failure. A thread that has no memory for the words has the kind.
+void note(const std::exception_ptr& thrown) noexcept {
+  last.kind = AUGUR_ERROR_OUT_OF_MEMORY;
+  try {
+    augur::ErrorCause cause = augur::cause_of(thrown);
+    last.message = augur::describe(thrown);
+    last.kind = static_cast<std::int32_t>(cause.kind);
+    last.field = std::move(cause.field);
+  } catch (...) {
+    last.message = "out of memory";  // so short that it takes none
+  }
+}
 
 /// Runs `body`; an exception becomes `failure` and the thread's last error.
 template <class Body, class Value = std::invoke_result_t<Body>>
 Value guarded(Body&& body, Value failure = {}) noexcept {
   try {
-    last_error.clear();
+    last.message.clear();
+    last.kind = AUGUR_ERROR_NONE;
+    last.field.clear();
     return body();
   } catch (...) {
-    last_error = augur::describe(std::current_exception());
+    note(std::current_exception());
   }
   return failure;
 }
@@ -51,9 +85,10 @@ Value guarded(Body&& body, Value failure = {}) noexcept {
 /// The caller's struct as this version knows it: fields that an older caller lacks keep their defaults.
 template <class Options>
 Options complete(const Options* given, Options defaults, const char* what) {
-  if (given == nullptr) throw augur::Error("{} is NULL", what);
+  if (given == nullptr) throw augur::Error(augur::ErrorKind::Misuse, "{} is NULL", what);
   if (given->size < sizeof(std::size_t) || given->size > 1 << 16) {
-    throw augur::Error("{}: size is {}; start from its _default function", what, given->size);
+    throw augur::Error(augur::ErrorKind::Misuse, "{}: size is {}; start from its _default function", what,
+                       given->size);
   }
   std::memcpy(&defaults, given, std::min(given->size, sizeof(Options)));
   return defaults;
@@ -78,12 +113,12 @@ std::string text_or_empty(const char* text) {
 }
 
 augur::Engine& checked(augur_engine* engine) {
-  if (engine == nullptr) throw augur::Error("the engine is NULL");
+  if (engine == nullptr) throw augur::Error(augur::ErrorKind::Misuse, "the engine is NULL");
   return engine->engine;
 }
 
 augur::Session& checked(augur_session* session) {
-  if (session == nullptr) throw augur::Error("the session is NULL");
+  if (session == nullptr) throw augur::Error(augur::ErrorKind::Misuse, "the session is NULL");
   return session->session;
 }
 
@@ -103,7 +138,8 @@ Enum choice(const char* field, const char* word) {
 /// An array of the caller's: null only where it is empty.
 template <class T>
 std::span<T> array(const char* field, T* first, std::size_t count) {
-  if (first == nullptr && count > 0) throw augur::Error("{} is NULL, but its count is {}", field, count);
+  if (first == nullptr && count > 0)
+    throw augur::Error(augur::ErrorKind::Misuse, "{} is NULL, but its count is {}", field, count);
   return {first, count};
 }
 
@@ -164,10 +200,12 @@ augur::Request request_of(const augur_request& from) {
   const auto tokens = array("prompt_tokens", from.prompt_tokens, from.prompt_token_count);
   const auto messages = array("messages", from.messages, from.message_count);
   if (from.system != nullptr && (from.chat == 0 || !tokens.empty() || !messages.empty()))
-    throw augur::Error("system goes with chat and prompt: expected it as the first of messages");
+    throw augur::Error(augur::refused("system"),
+                       "system goes with chat and prompt: expected it as the first of messages");
   if (from.prompt != nullptr || (tokens.empty() && messages.empty())) {
     if (!tokens.empty() || !messages.empty())
-      throw augur::Error("a request has a prompt and prompt_tokens or messages: expected one of them");
+      throw augur::Error(augur::refused("prompt"),
+                         "a request has a prompt and prompt_tokens or messages: expected one of them");
     if (from.chat != 0) {
       if (from.system != nullptr) to.messages.push_back({"system", from.system});
       to.messages.push_back({"user", text_or_empty(from.prompt)});
@@ -196,7 +234,7 @@ augur::Request request_of(const augur_request& from) {
                                 .text = from.grammar,
                                 .field = "grammar"};
   } else if (from.grammar_kind != nullptr) {
-    throw augur::Error("grammar_kind goes with grammar");
+    throw augur::Error(augur::refused("grammar_kind"), "grammar_kind goes with grammar");
   }
   return to;
 }
@@ -212,7 +250,15 @@ const char* augur_commit(void) {
 }
 
 const char* augur_last_error(void) {
-  return last_error.c_str();
+  return last.message.c_str();
+}
+
+int32_t augur_last_error_kind(void) {
+  return last.kind;
+}
+
+const char* augur_last_error_field(void) {
+  return last.field.c_str();
 }
 
 void augur_engine_options_init(augur_engine_options* options, size_t size) {
@@ -239,8 +285,17 @@ augur_engine* augur_load(const augur_engine_options* options) {
   });
 }
 
-void augur_free(augur_engine* engine) {
-  delete engine;
+int32_t augur_free(augur_engine* engine) {
+  return guarded(
+      [&] {
+        if (engine == nullptr) return int32_t{0};
+        // Taken for good: whoever comes meanwhile finds it in use.
+        augur::EngineOwner& owner = augur::EngineAccess::owner(engine->engine);
+        if (owner.process().here()) owner.take(augur::EngineOwner::Use::Call, "augur_free()");
+        delete engine;
+        return int32_t{0};
+      },
+      int32_t{-1});
 }
 
 int64_t augur_tokenize(augur_engine* engine, const char* text, int32_t* tokens, size_t capacity) {
@@ -313,8 +368,15 @@ int32_t augur_session_drain(augur_session* session) {
       int32_t{-1});
 }
 
-void augur_session_close(augur_session* session) {
-  delete session;
+int32_t augur_session_close(augur_session* session) {
+  return guarded(
+      [&] {
+        if (session == nullptr) return int32_t{0};
+        augur::SessionAccess::require_other_thread(session->session, "augur_session_close()");
+        delete session;
+        return int32_t{0};
+      },
+      int32_t{-1});
 }
 
 augur_ticket* augur_submit(augur_session* session, const augur_request* request, int32_t priority,
@@ -329,20 +391,32 @@ augur_ticket* augur_submit(augur_session* session, const augur_request* request,
   });
 }
 
-void augur_cancel(augur_ticket* ticket) {
-  if (ticket != nullptr) ticket->ticket.cancel();
+int32_t augur_cancel(augur_ticket* ticket) {
+  return guarded(
+      [&] {
+        if (ticket != nullptr) ticket->ticket.cancel();
+        return int32_t{0};
+      },
+      int32_t{-1});
 }
 
 int32_t augur_ended(const augur_ticket* ticket) {
-  return ticket == nullptr || ticket->ticket.ended() ? 1 : 0;
+  return guarded([&] { return int32_t{ticket == nullptr || ticket->ticket.ended()}; }, int32_t{-1});
 }
 
 augur_result* augur_wait(const augur_ticket* ticket) {
   return guarded([&] {
-    if (ticket == nullptr) throw augur::Error("the ticket is NULL");
+    if (ticket == nullptr) throw augur::Error(augur::ErrorKind::Misuse, "the ticket is NULL");
     augur::Result result = ticket->ticket.wait();
-    if (result.finish_reason == augur::FinishReason::Error) throw augur::Error(result.error);
-    return new augur_result{std::move(result)};
+    std::exception_ptr failure;
+    if (result.finish_reason == augur::FinishReason::Error) {
+      failure = std::make_exception_ptr(augur::Error(
+          {result.error_kind.value_or(augur::ErrorKind::Internal), result.refused_field}, result.error));
+      if (result.tokens.empty()) std::rethrow_exception(failure);
+    }
+    auto* const given = new augur_result{std::move(result)};
+    if (failure) note(failure);
+    return given;
   });
 }
 

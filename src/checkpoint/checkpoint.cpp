@@ -69,7 +69,7 @@ std::shared_ptr<const nlohmann::json> shared(nlohmann::json document) {
 }  // namespace
 
 Checkpoint Checkpoint::open(const fs::path& path) {
-  if (!file_exists(path)) throw Error("{}: no such file or folder", path.string());
+  if (!file_exists(path)) throw Error(ErrorKind::NotFound, "{}: no such file or folder", path.string());
   Checkpoint result;
   result.path_ = path;
   result.config_ = result.generation_config_ = shared(nlohmann::json::object());
@@ -96,7 +96,8 @@ void Checkpoint::open_folder() {
     tokenizer_file_ = path_ / "tokenizer.model";
   }
   if (!file_exists(path_ / "config.json") && tokenizer_file_.empty()) {
-    throw Error("{}: no model: expected config.json (or a tokenizer: tokenizer.json or tokenizer.model)",
+    throw Error(ErrorKind::NotFound,
+                "{}: no model: expected config.json (or a tokenizer: tokenizer.json or tokenizer.model)",
                 path_.string());
   }
 }
@@ -109,7 +110,7 @@ void Checkpoint::open_single_file() {
     } else if (document.is_object() && document.contains("model")) {
       tokenizer_file_ = path_;
     } else {
-      throw Error("{}: neither a config.json nor a tokenizer.json", path_.string());
+      throw Error(ErrorKind::NotFound, "{}: neither a config.json nor a tokenizer.json", path_.string());
     }
   } else if (path_.extension() == ".model") {
     tokenizer_file_ = path_;
@@ -153,7 +154,7 @@ const WeightStore* Checkpoint::find_weights() const {
 const WeightStore& Checkpoint::weights() const {
   if (const WeightStore* found = find_weights()) return *found;
   if (is_folder(path_)) open_safetensors_folder(path_);  // whose error says what was expected
-  throw Error("{}: holds no weights", path_.string());
+  throw Error(ErrorKind::NotFound, "{}: holds no weights", path_.string());
 }
 
 std::unique_ptr<Tokenizer> Checkpoint::load_tokenizer() const {
@@ -164,7 +165,8 @@ std::unique_ptr<Tokenizer> Checkpoint::load_tokenizer() const {
       throw Error("{}: has no vocabulary (tokenizer.ggml.model, tokenizer.ggml.tokens)", path_.string());
     tokenizer = load_gguf_tokenizer(*vocabulary);
   } else if (tokenizer_file_.empty()) {
-    throw Error("{}: no tokenizer: expected tokenizer.json or tokenizer.model", path_.string());
+    throw Error(ErrorKind::NotFound, "{}: no tokenizer: expected tokenizer.json or tokenizer.model",
+                path_.string());
   } else if (tokenizer_file_.extension() == ".json") {
     tokenizer = load_tokenizer_json(tokenizer_file_, tokenizer_config());
   } else {

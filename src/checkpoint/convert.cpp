@@ -168,7 +168,7 @@ class OutputFolder {
     std::error_code error;
     is_new_ = fs::create_directories(path_, error);
     if (error || !fs::is_directory(path_, error)) {
-      throw Error("{}: cannot create the folder: {}", path_.string(), error.message());
+      throw Error(ErrorKind::NotFound, "{}: cannot create the folder: {}", path_.string(), error.message());
     }
     const bool empty = fs::is_empty(path_, error);
     if (error || !empty) throw Error("{}: the folder is not empty", path_.string());
@@ -198,6 +198,7 @@ void require_a_folders_form(const Checkpoint& checkpoint) {
   const GgufArchitecture* const architecture = gguf_architecture_of(*checkpoint.gguf());
   if (architecture == nullptr || !architecture->mamba) return;
   throw Error(
+      ErrorKind::Unsupported,
       "{}: a folder cannot be made of a file of architecture {:?}, whose layers' weights are laid out "
       "for GGUF: expected its Hugging Face folder, or `augur quantize` for another file",
       checkpoint.path().string(), architecture->name);

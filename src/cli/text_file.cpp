@@ -16,13 +16,14 @@ namespace augur::cli {
 std::string read_text(const std::string& path) {
   const auto slurp = [&](std::istream& in) {
     std::string text{std::istreambuf_iterator<char>(in), {}};
-    if (in.bad()) throw Error("{}: reading failed", path);
+    if (in.bad()) throw Error(ErrorKind::NotFound, "{}: reading failed", path);
     return text;
   };
   if (path == "-") return slurp(std::cin);
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error("{}: cannot be read: {}", path, std::strerror(errno));
-  if (std::filesystem::is_directory(path)) throw Error("{}: cannot be read: {}", path, std::strerror(EISDIR));
+  if (!file) throw Error(ErrorKind::NotFound, "{}: cannot be read: {}", path, std::strerror(errno));
+  if (std::filesystem::is_directory(path))
+    throw Error(ErrorKind::NotFound, "{}: cannot be read: {}", path, std::strerror(EISDIR));
   return slurp(file);
 }
 

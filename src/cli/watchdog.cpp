@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "base/start_thread.h"
+
 namespace augur::cli {
 
 Watchdog::Watchdog(std::vector<Ask> threads) {
@@ -14,7 +16,7 @@ Watchdog::Watchdog(std::vector<Ask> threads) {
 
 Watchdog::Watchdog(std::vector<Ask> threads, std::chrono::microseconds period, std::function<void()> all_well)
     : Watchdog(std::move(threads)) {
-  thread_ = std::thread([this, period, all_well = std::move(all_well)] {
+  thread_ = start_thread("augur-watchdog", [this, period, all_well = std::move(all_well)] {
     std::unique_lock lock(mutex_);
     do {
       try {

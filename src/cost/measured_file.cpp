@@ -75,7 +75,9 @@ void MeasuredFile::write(nlohmann::json content) const {
   content["for"] = circumstances_;
   std::error_code problem;
   fs::create_directories(path_.parent_path(), problem);
-  if (problem) throw Error("{}: cannot create: {}", path_.parent_path().string(), problem.message());
+  if (problem)
+    throw Error(ErrorKind::NotFound, "{}: cannot create: {}", path_.parent_path().string(),
+                problem.message());
   AtomicFile out(path_);
   out.write(content.dump(1) + "\n");
   out.commit();

@@ -20,7 +20,8 @@ std::int64_t context_of(const Model& target, const SequenceOptions& options) {
 std::int64_t generation_limit(std::int64_t prompt, std::int64_t context, std::int64_t max_tokens) {
   const std::int64_t room = context - prompt;
   if (room < 1) {
-    throw Error("the prompt has {} tokens, but the context holds {}: expected at most {}", prompt, context,
+    throw Error(ErrorKind::ContextFull,
+                "the prompt has {} tokens, but the context holds {}: expected at most {}", prompt, context,
                 context - 1);
   }
   return max_tokens < 0 ? room : std::min(room, max_tokens);
@@ -50,15 +51,16 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       on_prefill_(std::move(options.on_prefill)),
       on_step_(std::move(options.on_step)),
       watch_(*options.clock) {
-  if (tokens_.empty()) throw Error("the prompt is empty, and this model's tokenizer adds no BOS");
+  if (tokens_.empty())
+    throw Error(refused("prompt"), "the prompt is empty, and this model's tokenizer adds no BOS");
   for (const TokenId token : tokens_) {
     if (token < 0 || token >= vocab_) {
-      throw Error("token {} of the prompt is outside the vocabulary of {}", token, vocab_);
+      throw Error(refused("prompt"), "token {} of the prompt is outside the vocabulary of {}", token, vocab_);
     }
   }
   if (options.speculation.drafters.size() > kMaxProposer) {
-    throw Error("{} drafters for one sequence: expected at most {}", options.speculation.drafters.size(),
-                kMaxProposer);
+    throw Error(refused("speculative"), "{} drafters for one sequence: expected at most {}",
+                options.speculation.drafters.size(), kMaxProposer);
   }
   draft_.speculation = std::move(options.speculation);
   draft_.record = options.record;

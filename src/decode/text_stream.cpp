@@ -9,7 +9,7 @@ namespace augur {
 
 StopMatcher::StopMatcher(std::vector<std::string> stops) : stops_(std::move(stops)) {
   for (const std::string& stop : stops_) {
-    if (stop.empty()) throw Error("a stop string is empty");
+    if (stop.empty()) throw Error(refused("stop"), "a stop string is empty");
   }
 }
 

@@ -23,8 +23,8 @@ LayerSkipDrafter& drafter_of(const ExpandJob& job) {
 void check_exit(int layer, const Model& target, const std::string& where) {
   const int layers = target.config().layers;
   if (layer < 1 || layer >= layers) {
-    throw Error("{}: exit_layer is {}: expected 1 to {}, the target has {} layers", where, layer, layers - 1,
-                layers);
+    throw Error(refused("exit_layer"), "{}: exit_layer is {}: expected 1 to {}, the target has {} layers",
+                where, layer, layers - 1, layers);
   }
 }
 

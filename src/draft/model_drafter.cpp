@@ -129,14 +129,16 @@ void ModelDrafter::expand_many(std::span<const ExpandJob> jobs) {
 void require_same_vocabulary(const Tokenizer& target, const std::string& target_path, const Tokenizer& draft,
                              const std::string& draft_path) {
   if (target.vocab_size() != draft.vocab_size()) {
-    throw Error("draft model {} has another vocabulary than {}: {} tokens, expected {}", draft_path,
+    throw Error(refused("draft_model"),
+                "draft model {} has another vocabulary than {}: {} tokens, expected {}", draft_path,
                 target_path, draft.vocab_size(), target.vocab_size());
   }
   for (TokenId id = 0; id < target.vocab_size(); ++id) {
     const std::string theirs = draft.token_bytes(id);
     const std::string ours = target.token_bytes(id);
     if (theirs != ours) {
-      throw Error("draft model {} has another vocabulary than {}: token {} is '{}', expected '{}'",
+      throw Error(refused("draft_model"),
+                  "draft model {} has another vocabulary than {}: token {} is '{}', expected '{}'",
                   draft_path, target_path, id, theirs, ours);
     }
   }

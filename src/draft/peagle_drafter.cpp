@@ -186,6 +186,7 @@ std::unique_ptr<DrafterModel> make_peagle_model(std::unique_ptr<RecurrentHead> h
                                                 const VocabularyChoice* vocabulary) {
   if (vocabulary != nullptr && vocabulary->dynamic()) {
     throw Error(
+        refused("draft_vocabulary"),
         "draft vocabulary: {} with placeholders keeps the logits of one pass for all depths, and clusters "
         "change from pass to pass; use frspec, pafr or hot",
         head->name());

@@ -24,7 +24,7 @@ const DrafterType& find_drafter_type(std::string_view name) {
     if (name == type.name || (!type.alias.empty() && name == type.alias)) return type;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", type.name);
   }
-  throw Error("unknown speculation type '{}'; known: none, {}", name, known);
+  throw Error(refused("speculative"), "unknown speculation type '{}'; known: none, {}", name, known);
 }
 
 }  // namespace augur

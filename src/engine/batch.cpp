@@ -4,8 +4,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "grammar/field_error.h"
-#include "sampling/nothing_allowed.h"
 
 namespace augur {
 namespace {
@@ -16,28 +14,18 @@ void make_room_for_one(std::vector<T>& list) {
   if (list.size() == list.capacity()) list.reserve(std::max<std::size_t>(16, 2 * list.size()));
 }
 
-/// Says which of the request's fields is to blame, where that is so.
-void blame(const std::exception_ptr& why, Result& result) {
-  try {
-    std::rethrow_exception(why);
-  } catch (const NothingAllowed&) {
-    result.refused_field = "logit_bias";
-  } catch (const FieldError& error) {
-    result.refused_field = error.field();
-  } catch (...) {
-    return;
-  }
-  result.refused = true;
-}
-
 }  // namespace
 
-Result failed(const std::exception_ptr& why) noexcept {
-  Result result;
+Result failed(const std::exception_ptr& why, Result so_far) noexcept {
+  Result result = std::move(so_far);
   result.finish_reason = FinishReason::Error;
+  result.error_kind = ErrorKind::OutOfMemory;
   try {
+    ErrorCause cause = cause_of(why);
     result.error = describe(why);
-    blame(why, result);
+    result.error_kind = cause.kind;
+    result.refused = cause.kind == ErrorKind::RefusedField || !cause.field.empty();
+    result.refused_field = std::move(cause.field);
   } catch (...) {
     result.error = "out of memory";  // so short that it takes none
   }
@@ -137,7 +125,7 @@ void Batch::end(Running ended) {
   try {
     result = ended.generation->finish();
   } catch (...) {
-    result = failed(std::current_exception());
+    result = failed(std::current_exception(), ended.generation->so_far());
   }
   ended.generation.reset();  // its callbacks hold on to what the caller may drop once it has the result
   ended.done(std::move(result));
@@ -145,8 +133,9 @@ void Batch::end(Running ended) {
 
 void Batch::fail(const std::exception_ptr& why) {
   for (Running& r : std::exchange(running_.empty() ? waiting_ : running_, {})) {
+    Result result = failed(why, r.generation->so_far());
     r.generation.reset();
-    r.done(failed(why));
+    r.done(std::move(result));
   }
 }
 

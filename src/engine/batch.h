@@ -67,6 +67,6 @@ class Batch {
 };
 
 /// The result of a request that ended with the exception `why`.
-Result failed(const std::exception_ptr& why) noexcept;
+Result failed(const std::exception_ptr& why, Result so_far = {}) noexcept;
 
 }  // namespace augur

@@ -8,6 +8,7 @@
 
 #include "augur/build_info.h"
 #include "base/error.h"
+#include "base/own_environment.h"
 #include "checkpoint/checkpoint.h"
 #include "cost/measured_file.h"
 #include "decode/decoder.h"
@@ -20,6 +21,7 @@
 #include "engine/cost_report.h"
 #include "engine/drafters.h"
 #include "engine/engine_access.h"
+#include "engine/engine_owner.h"
 #include "engine/generation.h"
 #include "engine/loaded_target.h"
 #include "engine/memory_check.h"
@@ -38,7 +40,7 @@ std::string_view version() {
 EngineOptions::NamedDraftModel EngineOptions::NamedDraftModel::parse(std::string_view text) {
   const std::size_t sign = text.find('=');
   if (sign == std::string_view::npos || sign == 0 || sign + 1 == text.size()) {
-    throw Error("draft model '{}': expected NAME=PATH", text);
+    throw Error(refused("draft_models"), "draft model '{}': expected NAME=PATH", text);
   }
   return {.name = std::string(text.substr(0, sign)), .path = std::string(text.substr(sign + 1))};
 }
@@ -87,6 +89,8 @@ struct Engine::Impl {
   std::function<void(std::string_view)> warning;
   ModelInfo info;
 
+  /// `target`: null where it is an engine of its own.
+  static std::shared_ptr<Impl> make(const EngineOptions& options, std::shared_ptr<LoadedTarget> target = {});
   /// Loads the target where it is not loaded yet.
   Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& options);
   void open_draft_model(const EngineOptions& options);
@@ -168,12 +172,13 @@ void Engine::Impl::open_named_drafts(const EngineOptions& options) {
              c == '_' || c == '-';
     });
     if (given.name.empty() || !fine) {
-      throw Error("draft model '{}': its name is to be of letters, digits, '.', '_' and '-'", given.name);
+      throw Error(refused("draft_models"),
+                  "draft model '{}': its name is to be of letters, digits, '.', '_' and '-'", given.name);
     }
     const std::string name = "@" + given.name;
     const std::vector<std::string> names = draft_names();
     if (std::find(names.begin(), names.end(), name) != names.end()) {
-      throw Error("draft model '{}': there are two of this name", given.name);
+      throw Error(refused("draft_models"), "draft model '{}': there are two of this name", given.name);
     }
     named_drafts.push_back({name, Checkpoint::open(given.path), parts_folder(given.path)});
   }
@@ -203,7 +208,8 @@ void Engine::Impl::check_vocabulary() const {
   };
   const std::span<const std::string> names = drafters_of(plan);
   if (std::any_of(names.begin(), names.end(), projects) || (!head.empty() && projects(head))) return;
-  throw Error("draft vocabulary '{}': nothing that drafts here ({}) has a vocabulary to choose from",
+  throw Error(refused("draft_vocabulary"),
+              "draft vocabulary '{}': nothing that drafts here ({}) has a vocabulary to choose from",
               plan.draft_vocabulary, fmt::join(plan.drafters, ", "));
 }
 
@@ -305,37 +311,73 @@ Result Engine::Impl::run(Generation& generation) {
   return generation.finish();
 }
 
-Engine::Engine(const EngineOptions& options)
-    : impl_(std::make_unique<Impl>(std::make_shared<LoadedTarget>(options), options)) {}
-Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+std::shared_ptr<Engine::Impl> Engine::Impl::make(const EngineOptions& options,
+                                                 std::shared_ptr<LoadedTarget> target) {
+  const OwnEnvironment environment;
+  EngineOptions hosting = options;
+  hosting.warning = hosted(options.warning);
+  hosting.progress = hosted(options.progress);
+  if (target == nullptr) target = std::make_shared<LoadedTarget>(hosting);
+  // In a child of fork there are no threads to wait for.
+  const auto free = [](Impl* impl) {
+    if (impl->target->owner.process().here()) delete impl;
+  };
+  return {new Impl(std::move(target), hosting), free};
+}
+
+Engine::Engine(const EngineOptions& options) : impl_(Impl::make(options)) {}
+Engine::Engine(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
 
+namespace {
+
+/// A call that nobody else's may be beside, in the library's own environment. Its engine may be gone at its
+/// end.
+template <class Impl>
+class InUse {
+ public:
+  InUse(std::shared_ptr<Impl> impl, const char* what)
+      : impl_(std::move(impl)), hold_(impl_->target->owner, EngineOwner::Use::Call, what) {}
+  Impl* operator->() const { return impl_.get(); }
+
+ private:
+  const std::shared_ptr<Impl> impl_;
+  const EngineOwner::Hold hold_;
+  const OwnEnvironment environment_;
+};
+
+}  // namespace
+
 Result Engine::generate(const Request& request, const TokenCallback& on_token) {
-  return impl_->run(*impl_->start(request, on_token, 1));
+  const InUse engine(impl_, "generate()");
+  return engine->run(*engine->start(request, on_token, 1));
 }
 
 void Engine::generate_many(std::span<const Request> requests, int parallel, const ResultCallback& on_result,
                            const IndexedTokenCallback& on_token) {
   if (parallel < 1 || parallel > kMostParallel) {
-    throw Error("{} parallel generations are not possible: expected 1 to {}", parallel, kMostParallel);
+    throw Error(refused("parallel"), "{} parallel generations are not possible: expected 1 to {}", parallel,
+                kMostParallel);
   }
+  const InUse engine(impl_, "generate_many()");
   const auto token_callback = [&](std::size_t index) -> TokenCallback {
     if (!on_token) return {};
     return [&on_token, index](const TokenEvent& event) { return on_token(index, event); };
   };
-  Batch batch(*impl_->decoder);
+  Batch batch(*engine->decoder);
   std::size_t next = 0;
   while (next < requests.size() || !batch.empty()) {
     while (next < requests.size() && batch.size() < static_cast<std::size_t>(parallel)) {
       const std::size_t index = next++;
       const auto done = [&on_result, index](Result result) {
+        const HostEnvironment host;
         if (on_result) on_result(index, std::move(result));
       };
       try {
         const auto number = static_cast<std::int64_t>(index);
-        batch.add(impl_->start(requests[index], token_callback(index), parallel), done, number);
+        batch.add(engine->start(requests[index], token_callback(index), parallel), done, number);
         batch.begin(number);
       } catch (...) {
         done(failed(std::current_exception()));
@@ -346,13 +388,15 @@ void Engine::generate_many(std::span<const Request> requests, int parallel, cons
 }
 
 void Engine::forget() {
-  impl_->drafters.forget_learnt();
-  impl_->policies->forget_learnt();
+  const InUse engine(impl_, "forget()");
+  engine->drafters.forget_learnt();
+  engine->policies->forget_learnt();
 }
 
 MeasuredCosts Engine::costs(bool anew) {
-  impl_->costs->prepare(impl_->probed_drafters(impl_->plan), anew);
-  return report_costs(*impl_->costs);
+  const InUse engine(impl_, "costs()");
+  engine->costs->prepare(engine->probed_drafters(engine->plan), anew);
+  return report_costs(*engine->costs);
 }
 
 const ModelInfo& Engine::info() const {
@@ -360,26 +404,30 @@ const ModelInfo& Engine::info() const {
 }
 
 std::vector<TokenId> Engine::tokenize(std::string_view text, bool parse_special) const {
+  const OwnEnvironment environment;
   return impl_->target->encode(text, parse_special);
 }
 
 std::vector<TokenId> Engine::tokenize_part(std::string_view text, bool parse_special) const {
+  const OwnEnvironment environment;
   return encode_part(*impl_->target->tokenizer, text, parse_special);
 }
 
 std::string Engine::detokenize(std::span<const TokenId> tokens, bool show_special) const {
+  const OwnEnvironment environment;
   return impl_->target->tokenizer->decode({tokens.begin(), tokens.end()}, show_special);
 }
 
 std::string Engine::token_bytes(TokenId token) const {
   const Tokenizer& tokenizer = *impl_->target->tokenizer;
   if (token < 0 || token >= impl_->info.vocab) {
-    throw Error("token {} is outside the vocabulary of {}", token, impl_->info.vocab);
+    throw Error(refused("token"), "token {} is outside the vocabulary of {}", token, impl_->info.vocab);
   }
   return token < tokenizer.vocab_size() ? tokenizer.token_bytes(token) : std::string();
 }
 
 std::string Engine::render_chat(const Request& request) const {
+  const OwnEnvironment environment;
   return impl_->target->render(request).text;
 }
 
@@ -400,22 +448,24 @@ std::vector<std::string> Engine::drafters() const {
 }
 
 std::vector<TokenId> Engine::prompt_tokens(const Request& request) const {
+  const OwnEnvironment environment;
   return impl_->target->prompt(request);
 }
 
 Engine EngineAccess::on_device(const EngineOptions& options, const MakeDevice& make_device) {
   auto target = std::make_shared<LoadedTarget>(options);
   target->device = make_device(target->backend);
-  return Engine(std::make_unique<Engine::Impl>(std::move(target), options));
+  return Engine(Engine::Impl::make(options, std::move(target)));
 }
 
 Engine EngineAccess::sibling(const Engine& engine, const EngineOptions& options) {
-  return Engine(std::make_unique<Engine::Impl>(engine.impl_->target, options));
+  return Engine(Engine::Impl::make(options, engine.impl_->target));
 }
 
 Result EngineAccess::generate(Engine& engine, const Request& request, const TokenCallback& on_token,
                               const Prepare& prepare) {
-  return engine.impl_->run(*engine.impl_->start(request, on_token, 1, prepare));
+  const InUse held(engine.impl_, "generate()");
+  return held->run(*held->start(request, on_token, 1, prepare));
 }
 
 std::unique_ptr<Generation> EngineAccess::start(Engine& engine, const Request& request,
@@ -423,6 +473,14 @@ std::unique_ptr<Generation> EngineAccess::start(Engine& engine, const Request& r
                                                 const std::shared_ptr<const CompiledGrammar>& grammar,
                                                 const std::string& tenant) {
   return engine.impl_->start(request, on_token, parallel, {}, grammar, tenant);
+}
+
+Engine EngineAccess::share(const Engine& engine) {
+  return Engine(engine.impl_);
+}
+
+EngineOwner& EngineAccess::owner(const Engine& engine) {
+  return engine.impl_->target->owner;
 }
 
 Drafters& EngineAccess::drafters(Engine& engine) {

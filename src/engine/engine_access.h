@@ -7,6 +7,7 @@
 #include "augur/engine.h"
 #include "decode/decoder.h"
 #include "decode/sequence.h"
+#include "engine/engine_owner.h"
 #include "engine/generation.h"
 #include "model/kv_cache.h"
 #include "model/model.h"
@@ -39,6 +40,9 @@ struct EngineAccess {
                                            const TokenCallback& on_token, int parallel,
                                            const std::shared_ptr<const CompiledGrammar>& grammar = nullptr,
                                            const std::string& tenant = {});
+  /// The same engine for one more holder: what is loaded is freed with the last.
+  static Engine share(const Engine& engine);
+  static EngineOwner& owner(const Engine& engine);
   static Drafters& drafters(Engine& engine);
   /// Any thread may use the compiler while the engine runs.
   static GrammarCompiler& grammars(Engine& engine);

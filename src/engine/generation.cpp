@@ -6,10 +6,10 @@
 
 #include "base/elementary.h"
 #include "base/error.h"
+#include "base/own_environment.h"
 #include "engine/memory_check.h"
 #include "engine/owner_name.h"
 #include "engine/thought_constraint.h"
-#include "grammar/field_error.h"
 
 namespace augur {
 namespace {
@@ -39,6 +39,16 @@ std::int64_t draft_slots(const PolicyModel* policy) {
   if (policy == nullptr) return kUsualSlots;
   const TreeBounds bounds = policy->bounds();
   return std::max(kUsualSlots, bounds.batch > 0 ? bounds.batch : 2 * bounds.nodes.count);
+}
+
+/// What is wrong with a request's grammar is said to be of its field.
+std::shared_ptr<const CompiledGrammar> compiled(const Grammar& grammar, GrammarCompiler& compiler) {
+  try {
+    return compiler.compile(grammar);
+  } catch (const Error& error) {
+    if (!error.field().empty()) throw;
+    throw Error({error.kind(), grammar.field}, std::string(error.what()));
+  }
 }
 
 /// Makes the plan's drafters, and `beside` (drafter_beside()) if there is one, for the policy to steer. Each
@@ -82,8 +92,9 @@ Generation::Generation(const GenerationContext& context, const Request& request,
   if (!request.ignore_eos) options.eos = context.tokenizer.eos;
   if (request.grammar) {
     if (request.ignore_eos)
-      throw Error("ignore_eos: a grammar says where the text ends, so they don't go together");
-    const auto grammar = context.grammar ? context.grammar : context.grammars.compile(*request.grammar);
+      throw Error(refused("ignore_eos"),
+                  "ignore_eos: a grammar says where the text ends, so they don't go together");
+    const auto grammar = context.grammar ? context.grammar : compiled(*request.grammar, context.grammars);
     options.constraint = grammar->begin();
     grammar_field_ = request.grammar->field;
     warnings_ = grammar->warnings();
@@ -115,7 +126,12 @@ Generation::Generation(const GenerationContext& context, const Request& request,
   options.sampled_logprobs = request.sampled_logprobs;
   options.prompt_logprobs = request.logprobs >= 0 && request.prompt_logprobs;
   options.on_token = [this](const EmittedToken& token) { return take(token); };
-  options.on_prefill = request.on_prefill;
+  if (request.on_prefill) {
+    options.on_prefill = [on_prefill = request.on_prefill](std::int64_t done, std::int64_t total) {
+      const HostEnvironment host;
+      on_prefill(done, total);
+    };
+  }
   if (request.on_round) {
     options.on_step = [this, on_round = request.on_round](const StepTrace& step) { tell(step, on_round); };
   }
@@ -129,6 +145,7 @@ AfterToken Generation::take(const EmittedToken& token) {
   if (token.logprobs != nullptr) logprobs_.push_back(*token.logprobs);
   bool go_on = true;
   if (on_token_) {
+    const HostEnvironment host;
     go_on = on_token_({.token = token.token,
                        .text = piece,
                        .proposer = proposer_name(token.proposer),
@@ -154,6 +171,7 @@ void Generation::tell(const StepTrace& step, const RoundCallback& on_round) {
   }
   for (const std::int32_t node : step.path) round_.nodes[static_cast<std::size_t>(node)].accepted = true;
   static_cast<RoundFigures&>(round_) = step;
+  const HostEnvironment host;
   on_round(round_);
 }
 
@@ -168,7 +186,7 @@ void Generation::rethrow(const std::exception_ptr& failure) const {
   try {
     std::rethrow_exception(failure);
   } catch (const GrammarTooDear& error) {
-    throw FieldError(grammar_field_, error);
+    throw Error(refused(grammar_field_), std::string(error.what()));
   }
 }
 
@@ -176,8 +194,22 @@ Result Generation::finish() {
   if (sequence_->failure()) rethrow(sequence_->failure());
   const std::string rest = text_stream_.flush();
   text_ += rest;
-  if (on_token_ && !rest.empty()) on_token_({.text = rest});
+  if (on_token_ && !rest.empty()) {
+    const HostEnvironment host;
+    on_token_({.text = rest});
+  }
+  return result();
+}
 
+Result Generation::so_far() noexcept {
+  try {
+    return result();
+  } catch (...) {
+    return {};  // there is no memory for it
+  }
+}
+
+Result Generation::result() {
   Result result;
   result.text = std::move(text_);
   result.tokens.assign(sequence_->generated().begin(), sequence_->generated().end());
@@ -195,6 +227,7 @@ Result Generation::finish() {
   result.warnings = warnings_;
   result.speculation = sequence_->statistics();
   if (!proposer_names_.empty()) result.speculation.type = join(proposer_names_);
+
   return result;
 }
 

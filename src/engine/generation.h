@@ -47,8 +47,11 @@ class Generation {
   /// Returns the result, with the text that was held back. To be called once, when the sequence has finished.
   /// Rethrows the exception that ended it.
   Result finish();
+  /// What there is, in place of finish(), of one that fails; nothing where there is no memory to tell it.
+  Result so_far() noexcept;
 
  private:
+  Result result();
   [[noreturn]] void rethrow(const std::exception_ptr& failure) const;
   AfterToken take(const EmittedToken& token);
   std::string_view proposer_name(ProposerId proposer) const;

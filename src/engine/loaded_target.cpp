@@ -29,9 +29,11 @@ LoadedTarget::LoadedTarget(const EngineOptions& options)
       template_limits(options.template_limits),
       template_kwargs(options.template_kwargs),
       template_date(options.template_date) {
-  if (options.context < 0) throw Error("the context is {}: expected 0 or more tokens", options.context);
+  if (options.context < 0)
+    throw Error(refused("context"), "the context is {}: expected 0 or more tokens", options.context);
   if (template_limits.steps < 1 || template_limits.bytes < 1)
-    throw Error("a template's limits are {} steps and {} bytes: expected positive numbers",
+    throw Error(refused("template_limits"),
+                "a template's limits are {} steps and {} bytes: expected positive numbers",
                 template_limits.steps, template_limits.bytes);
   if (!template_kwargs.empty()) parse_template_kwargs(template_kwargs);  // its errors come before any request
   choose_template(options);
@@ -70,7 +72,7 @@ void LoadedTarget::load(const EngineOptions& options) {
 }
 
 MarkedText LoadedTarget::render(const Request& request) const {
-  if (template_source.empty()) throw Error("{} has no chat template", path);
+  if (template_source.empty()) throw Error(ErrorKind::Unsupported, "{} has no chat template", path);
   const ChatText chat{.messages = request.messages,
                       .tools = request.tools,
                       .kwargs = request.template_kwargs,
@@ -88,7 +90,8 @@ std::vector<TokenId> LoadedTarget::encode(std::string_view text, bool parse_spec
 
 std::vector<TokenId> LoadedTarget::prompt(const Request& request) const {
   const int given = !request.prompt.empty() + !request.prompt_tokens.empty() + !request.messages.empty();
-  if (given > 1) throw Error("a request has more than one of prompt, prompt_tokens and messages");
+  if (given > 1)
+    throw Error(refused("prompt"), "a request has more than one of prompt, prompt_tokens and messages");
   if (!request.prompt_tokens.empty()) return request.prompt_tokens;
   if (!request.messages.empty()) {
     std::vector<TokenId> ids = encode_chat(*tokenizer, render(request));

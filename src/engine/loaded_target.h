@@ -9,6 +9,7 @@
 
 #include "augur/engine.h"
 #include "checkpoint/checkpoint.h"
+#include "engine/engine_owner.h"
 #include "kernels/backend.h"
 #include "model/device.h"
 #include "model/model.h"
@@ -25,6 +26,7 @@ std::function<void(double)> loading_stage(const EngineOptions& options, std::str
 /// engines that share it, because it has one workspace.
 struct LoadedTarget {
   // Order matters: the model uses the device, and that the backend.
+  EngineOwner owner;
   std::string path;
   Backend backend;
   std::unique_ptr<Device> device;  ///< that runs the model; null: the host

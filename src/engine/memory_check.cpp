@@ -27,8 +27,8 @@ double largest_tree(const SpeculationPlan& plan, const PolicyModel& policy, cons
 /// `bytes` of what `count` nodes bring, in words.
 void check(const TreeBounds::Nodes& bound, double bytes, const std::string& what) {
   if (bytes <= static_cast<double>(kMostBytes)) return;
-  throw Error("{}: {} {} take {:.1f} GiB: expected at most {:.0f} GiB", bound.keys, bound.count, what,
-              gib(bytes), gib(static_cast<double>(kMostBytes)));
+  throw Error(refused("speculative"), "{}: {} {} take {:.1f} GiB: expected at most {:.0f} GiB", bound.keys,
+              bound.count, what, gib(bytes), gib(static_cast<double>(kMostBytes)));
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ void name_vocabulary(SpeculationPlan& plan, const LoadedDrafts& loaded) {
   std::string& asked = plan.draft_vocabulary;
   const std::string has = to_string(*loaded.vocabulary);
   if (!asked.empty() && VocabularySpec::parse(asked).located(loaded.parts) != *loaded.vocabulary) {
-    throw Error("draft vocabulary '{}': this engine was loaded with '{}', and one engine has one", asked,
+    throw Error(refused("draft_vocabulary"),
+                "draft vocabulary '{}': this engine was loaded with '{}', and one engine has one", asked,
                 has);
   }
   asked = has;
@@ -40,20 +41,21 @@ SpeculationPlan resolve(SpeculationPlan plan, const LoadedDrafts& loaded) {
   for (std::string& name : plan.drafters) {
     if (name != "auto") continue;
     if (head.empty())
-      throw Error("speculation type 'auto' needs a draft model, and none was given{}", kNoOwn);
+      throw Error(refused("speculative"), "speculation type 'auto' needs a draft model, and none was given{}",
+                  kNoOwn);
     name = head;
   }
   use_canonical_names(plan);
   for (const std::string& name : plan.drafters) {
     if (names_draft_model(name)) {
       if (std::find(named.begin(), named.end(), name) != named.end()) continue;
-      throw Error("speculation type '{}' names a draft model, and {}", name,
+      throw Error(refused("speculative"), "speculation type '{}' names a draft model, and {}", name,
                   named.empty() ? "none was given by a name"
                                 : fmt::format("those that there are: {}", fmt::join(named, ", ")));
     }
     if (name == "none" || name == head || !find_drafter_type(name).needs_head) continue;
     const bool own = find_drafter_type(name).in_models;
-    throw Error("speculation type '{}' needs a draft model, and {}", name,
+    throw Error(refused("speculative"), "speculation type '{}' needs a draft model, and {}", name,
                 head.empty() ? fmt::format("none was given{}", own ? kNoOwn : "")
                              : fmt::format("the one given is used as '{}'", head));
   }

@@ -45,11 +45,14 @@ ThoughtConstraint::ThoughtConstraint(const Tokenizer& tokenizer, std::int64_t vo
       options_(options),
       closing_(encode_part(tokenizer, options.written_end.empty() ? options.end : options.written_end)),
       grammar_(std::move(grammar)) {
-  if (options.end.empty() || closing_.empty()) throw Error("thoughts: expected a text that ends them");
-  if (options.begin.empty() && !options.begun) throw Error("thoughts: expected a text that begins them");
+  if (options.end.empty() || closing_.empty())
+    throw Error(refused("thoughts"), "thoughts: expected a text that ends them");
+  if (options.begin.empty() && !options.begun)
+    throw Error(refused("thoughts"), "thoughts: expected a text that begins them");
   for (const std::string& begin : {options.begin, options.again})
     if (!begin.empty() && !begin.ends_with(options.choice))
-      throw Error("thoughts: expected '" + begin + "' to end in '" + options.choice + "'");
+      throw Error(refused("thoughts"),
+                  "thoughts: expected '" + begin + "' to end in '" + options.choice + "'");
   if (const std::size_t at = options.written_end.rfind(options.end); at != std::string::npos)
     behind_end_ = options.written_end.substr(at + options.end.size());
   State first;

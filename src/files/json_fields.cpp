@@ -80,8 +80,8 @@ std::optional<JsonFields> JsonFields::find_object(const char* key) const {
   return JsonFields(*value, file_, prefix_ + key + ".");
 }
 
-void JsonFields::fail(std::string_view key, const std::string& problem) const {
-  throw Error("{}: {}{}: {}", file_, prefix_, key, problem);
+void JsonFields::fail(std::string_view key, const std::string& problem, ErrorKind kind) const {
+  throw Error(kind, "{}: {}{}: {}", file_, prefix_, key, problem);
 }
 
 }  // namespace augur

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "augur/error.h"
+
 namespace augur {
 
 /// The keys of one JSON object, read with checks. An absent key and an explicit null are the same, except to
@@ -26,7 +28,8 @@ class JsonFields {
   std::optional<std::string> find_string(const char* key) const;
   std::optional<JsonFields> find_object(const char* key) const;
 
-  [[noreturn]] void fail(std::string_view key, const std::string& problem) const;
+  [[noreturn]] void fail(std::string_view key, const std::string& problem,
+                         ErrorKind kind = ErrorKind::Malformed) const;
 
  private:
   const nlohmann::json& object_;

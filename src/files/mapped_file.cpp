@@ -17,25 +17,26 @@ bool file_exists(const std::filesystem::path& path) {
   std::error_code error;
   const bool exists = std::filesystem::exists(path, error);
   if (error == std::errc::permission_denied)
-    throw Error("{}: cannot be looked up: {}", path.string(), error.message());
+    throw Error(ErrorKind::NotFound, "{}: cannot be looked up: {}", path.string(), error.message());
   return exists;
 }
 
 MappedFile::MappedFile(const std::filesystem::path& path) : path_(path.string()) {
   // O_NONBLOCK: opening a FIFO must fail below, not wait for a writer.
   const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) throw Error("{}: cannot open: {}", path_, std::strerror(errno));
+  if (descriptor < 0) throw Error(ErrorKind::NotFound, "{}: cannot open: {}", path_, std::strerror(errno));
   struct stat status {};
   if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(descriptor);
-    throw Error("{}: expected a regular file", path_);
+    throw Error(ErrorKind::NotFound, "{}: expected a regular file", path_);
   }
   size_ = static_cast<std::size_t>(status.st_size);
   if (size_ != 0) {  // an empty mapping is not allowed
     void* address = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
     const int reason = errno;
     ::close(descriptor);
-    if (address == MAP_FAILED) throw Error("{}: cannot map: {}", path_, std::strerror(reason));
+    if (address == MAP_FAILED)
+      throw Error(ErrorKind::NotFound, "{}: cannot map: {}", path_, std::strerror(reason));
     data_ = static_cast<const std::byte*>(address);
   } else {
     ::close(descriptor);

@@ -30,7 +30,8 @@ fs::path require_part(const fs::path& parts, std::string_view kind, std::string_
   fs::path found = find_part(parts, kind);
   if (!found.empty()) return found;
   const std::string place = (parts / kind).string();
-  throw Error("{}: there is no {} part in {}: make one (`augur train {} ... -o {}`) or name another ({})",
+  throw Error(ErrorKind::NotFound,
+              "{}: there is no {} part in {}: make one (`augur train {} ... -o {}`) or name another ({})",
               what, kind, place, kind, place, elsewhere);
 }
 

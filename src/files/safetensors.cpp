@@ -23,7 +23,7 @@ DType dtype_of(const std::string& text, const std::string& file, const std::stri
                            DType::I16, DType::I8, DType::U8, DType::Bool}) {
     if (name(type) == text) return type;
   }
-  throw Error("{}: tensor {}: unsupported element type {}", file, tensor, text);
+  throw Error(ErrorKind::Unsupported, "{}: tensor {}: unsupported element type {}", file, tensor, text);
 }
 
 std::int64_t non_negative(const nlohmann::json& value, const std::string& file, const std::string& tensor,
@@ -149,7 +149,8 @@ std::unique_ptr<WeightStore> open_safetensors_folder(const std::filesystem::path
   if (const auto index = folder / "model.safetensors.index.json"; file_exists(index)) {
     return open_sharded_weights(index, open_safetensors);
   }
-  throw Error("{}: no weights: expected model.safetensors or pytorch_model.bin, or an index of shards of one",
+  throw Error(ErrorKind::NotFound,
+              "{}: no weights: expected model.safetensors or pytorch_model.bin, or an index of shards of one",
               folder.string());
 }
 

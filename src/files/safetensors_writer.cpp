@@ -13,8 +13,8 @@ SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path, const st
   for (const auto& entry : entries) {
     const auto bytes = storage_bytes(entry.dtype, entry.shape);
     if (block_shape(entry.dtype).elements != 1 || !bytes) {
-      throw Error("{}: tensor {}: {} of shape {} cannot be stored as safetensors", path_, entry.name,
-                  name(entry.dtype), to_string(entry.shape));
+      throw Error(ErrorKind::Unsupported, "{}: tensor {}: {} of shape {} cannot be stored as safetensors",
+                  path_, entry.name, name(entry.dtype), to_string(entry.shape));
     }
     const std::uint64_t end = expected_ + static_cast<std::uint64_t>(*bytes);
     header[entry.name] = {

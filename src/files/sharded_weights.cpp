@@ -57,7 +57,8 @@ std::unique_ptr<WeightStore> open_sharded_weights(
   auto store = std::make_unique<ShardedStore>(index.parent_path().string());
   for (const auto& [file, names] : read_index(index)) {
     const auto path = index.parent_path() / file;
-    if (!file_exists(path)) throw Error("{}: the shard {} is missing", index.string(), file);
+    if (!file_exists(path))
+      throw Error(ErrorKind::NotFound, "{}: the shard {} is missing", index.string(), file);
     store->add(open(path), path.string());
     for (const std::string& tensor : names) {
       const StoredTensor* found = store->find(tensor);

@@ -186,8 +186,8 @@ void read_ordered_rows(const StoredTensor& tensor, std::int64_t first, std::int6
 std::span<const std::byte> stored_row(const StoredTensor& tensor, std::int64_t row,
                                       std::vector<std::byte>& scratch) {
   if (tensor.shape.size() < 2 || row < 0 || row >= tensor.shape[0]) {
-    throw Error("{}: tensor {}: row {} of shape {} asked for", tensor.file, tensor.name, row,
-                to_string(tensor.shape));
+    throw Error(ErrorKind::Internal, "{}: tensor {}: row {} of shape {} asked for", tensor.file, tensor.name,
+                row, to_string(tensor.shape));
   }
   const BlockShape block = block_shape(tensor.dtype);
   const auto blocks = static_cast<std::size_t>(row_length(tensor) / block.elements);
@@ -211,8 +211,8 @@ void read_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t coun
   const std::int64_t rows = is_vector ? 1 : tensor.shape[0];
   const std::int64_t length = row_length(tensor);
   if (first < 0 || count < 0 || count > rows || first > rows - count) {
-    throw Error("{}: tensor {}: {} rows from row {} asked for, it has {}", tensor.file, tensor.name, count,
-                first, rows);
+    throw Error(ErrorKind::Internal, "{}: tensor {}: {} rows from row {} asked for, it has {}", tensor.file,
+                tensor.name, count, first, rows);
   }
   const BlockShape block = block_shape(tensor.dtype);
   const std::byte* bytes = tensor.bytes.data();
@@ -236,7 +236,7 @@ void read_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t coun
       }
     }
   } catch (const Error& e) {
-    throw Error("{}: tensor {}: {}", tensor.file, tensor.name, e.what());
+    throw Error(e.cause(), "{}: tensor {}: {}", tensor.file, tensor.name, e.what());
   }
   if (tensor.offset == 0.0f) return;
   for (std::int64_t i = 0; i < count * length; ++i) out[i] -= tensor.offset;

@@ -17,7 +17,8 @@ std::shared_ptr<const CompiledGrammar> GrammarCompiler::find(const Grammar&) {
 }
 
 std::shared_ptr<const CompiledGrammar> GrammarCompiler::compile(const Grammar&, const CompileWatch&) {
-  throw Error("grammar: this build of augur has no structured output (it was built without xgrammar)");
+  throw Error(ErrorKind::Unsupported,
+              "grammar: this build of augur has no structured output (it was built without xgrammar)");
 }
 
 }  // namespace augur

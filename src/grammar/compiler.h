@@ -37,7 +37,9 @@ bool have_grammars();
 /// A grammar, or a text of it, takes more than its budget.
 class GrammarTooDear : public Error {
  public:
-  using Error::Error;
+  template <class... Args>
+  explicit GrammarTooDear(std::type_identity_t<ErrorFormat<Args...>> format, Args&&... args)
+      : Error(ErrorKind::RefusedField, format, std::forward<Args>(args)...) {}
 };
 
 /// Nobody wants the grammar any more.

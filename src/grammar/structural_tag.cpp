@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "files/json_reader.h"
-#include "grammar/field_error.h"
 #include "grammar/json_schema.h"
 
 namespace augur {
@@ -83,12 +82,13 @@ class Checker {
     const auto type = format["type"].get<std::string>();
     const auto of_type = [&](const Rule& rule) { return rule.type == type; };
     if (type != "any_text" && std::none_of(kRules.begin(), kRules.end(), of_type)) {
-      throw Error("structural tag: {}/type '{}' is none that this program knows", at, type);
+      throw Error(ErrorKind::Unsupported, "structural tag: {}/type '{}' is none that this program knows", at,
+                  type);
     }
     for (const auto& [key, value] : format.items()) {
       const auto known = [&, &word = key](const Rule& rule) { return of_type(rule) && rule.key == word; };
       if (key != "type" && std::none_of(kRules.begin(), kRules.end(), known)) {
-        throw Error("structural tag: {}/{} is nothing that {} has", at, key, type);
+        throw Error(ErrorKind::Unsupported, "structural tag: {}/{} is nothing that {} has", at, key, type);
       }
     }
     for (const Rule& rule : kRules) {
@@ -114,8 +114,9 @@ class Checker {
       for (std::string& warning : grammar.warnings) warnings_.push_back(std::move(warning));
       format = {{"type", "grammar"}, {"grammar", std::move(grammar.ebnf)}};
     } catch (const Error& error) {
-      if (format.contains("field")) throw FieldError(format["field"].get<std::string>(), error);
-      throw Error("{} (at {})", error.what(), at);
+      if (format.contains("field"))
+        throw Error({error.kind(), format["field"].get<std::string>()}, std::string(error.what()));
+      throw Error(error.cause(), "{} (at {})", error.what(), at);
     }
   }
 

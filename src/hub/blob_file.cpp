@@ -20,7 +20,7 @@ BlobFile::BlobFile(const std::filesystem::path& incomplete, const HubFile& file)
   struct stat status {};
   if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(descriptor_);
-    throw Error("{}: expected a regular file", path_.string());
+    throw Error(ErrorKind::NotFound, "{}: expected a regular file", path_.string());
   }
   bytes_ = static_cast<std::uint64_t>(status.st_size);
   if (bytes_ > file_.bytes) start_anew();
@@ -31,7 +31,7 @@ BlobFile::~BlobFile() {
 }
 
 void BlobFile::fail(int error) const {
-  throw Error("{}: cannot be written: {}", path_.string(), std::strerror(error));
+  throw Error(ErrorKind::NotFound, "{}: cannot be written: {}", path_.string(), std::strerror(error));
 }
 
 void BlobFile::check_space() const {
@@ -39,8 +39,9 @@ void BlobFile::check_space() const {
   if (::fstatvfs(descriptor_, &disk) != 0) return;  // writing will tell
   const std::uint64_t room = static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize;
   if (room >= left()) return;
-  throw Error("{}: {} takes {:.2f} GB more, the disk has room for {:.2f}", path_.parent_path().string(),
-              file_.path, static_cast<double>(left()) / 1e9, static_cast<double>(room) / 1e9);
+  throw Error(ErrorKind::NotFound, "{}: {} takes {:.2f} GB more, the disk has room for {:.2f}",
+              path_.parent_path().string(), file_.path, static_cast<double>(left()) / 1e9,
+              static_cast<double>(room) / 1e9);
 }
 
 void BlobFile::add(std::span<const std::byte> bytes) {
@@ -75,7 +76,8 @@ std::string BlobFile::hash(const std::function<void()>& reading) {
     const ssize_t count = ::pread(descriptor_, piece.data(), piece.size(), static_cast<off_t>(hashed_));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
-      throw Error("{}: cannot be read: {}", path_.string(), std::strerror(count < 0 ? errno : EIO));
+      throw Error(ErrorKind::NotFound, "{}: cannot be read: {}", path_.string(),
+                  std::strerror(count < 0 ? errno : EIO));
     }
     hash_->add(std::span(piece).first(static_cast<std::size_t>(count)));
     hashed_ += static_cast<std::uint64_t>(count);

@@ -69,7 +69,7 @@ std::optional<std::string> find_quant(const std::vector<std::string>& models, co
   if (!model.quant.empty() && model.quant != "latest") {  // Ollama's word for any
     const auto found = find(model.quant);
     if (found == models.end()) {
-      throw Error("{}: has no GGUF file of {}{}", model.repository, model.quant,
+      throw Error(ErrorKind::Unsupported, "{}: has no GGUF file of {}{}", model.repository, model.quant,
                   models.empty() ? "" : "; it has " + list_of(models));
     }
     return *found;
@@ -90,8 +90,8 @@ HubChoice with_parts(const std::vector<std::string>& paths, const HubModel& mode
   for (split->number = 1; split->number <= split->count; ++split->number) {
     choice.files.push_back(split_name(*split));
     if (!std::binary_search(paths.begin(), paths.end(), choice.files.back())) {
-      throw Error("{}: {} is missing: part {} of {} of {}", model.repository, choice.files.back(),
-                  split->number, split->count, file);
+      throw Error(ErrorKind::NotFound, "{}: {} is missing: part {} of {} of {}", model.repository,
+                  choice.files.back(), split->number, split->count, file);
     }
   }
   choice.model = choice.files.front();
@@ -136,7 +136,8 @@ HubChoice folder_of(const std::vector<std::string>& paths) {
 HubChoice choose_files(const std::vector<std::string>& paths, const HubModel& model) {
   if (!model.file.empty()) {
     if (!std::binary_search(paths.begin(), paths.end(), model.file)) {
-      throw Error("{}: has no file {}; it has {}", model.repository, model.file, list_of(paths));
+      throw Error(ErrorKind::NotFound, "{}: has no file {}; it has {}", model.repository, model.file,
+                  list_of(paths));
     }
     return with_parts(paths, model, model.file);
   }
@@ -145,7 +146,8 @@ HubChoice choose_files(const std::vector<std::string>& paths, const HubModel& mo
   if (const auto found = find_quant(models, model)) return with_parts(paths, model, *found);
   HubChoice folder = folder_of(paths);
   if (folder.files.empty()) {
-    throw Error("{}: holds no model: expected a GGUF file, or config.json with weights; it has {}",
+    throw Error(ErrorKind::NotFound,
+                "{}: holds no model: expected a GGUF file, or config.json with weights; it has {}",
                 model.repository, paths.empty() ? "no files" : list_of(paths));
   }
   return folder;

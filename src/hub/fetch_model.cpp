@@ -86,11 +86,12 @@ class Fetch {
     const auto commit = cache_.commit();
     const std::vector<std::string> paths = commit ? cache_.files(*commit) : std::vector<std::string>();
     if (paths.empty())
-      throw Error("{}: is not in the cache {}: {}", model_.name(), cache_.folder().string(), why);
+      throw Error(ErrorKind::NotFound, "{}: is not in the cache {}: {}", model_.name(),
+                  cache_.folder().string(), why);
     try {
       return place_of(*commit, choose_files(paths, model_));
     } catch (const Error& error) {
-      throw Error("in the cache {}: {} ({})", cache_.folder().string(), error.what(), why);
+      throw Error(error.cause(), "in the cache {}: {} ({})", cache_.folder().string(), error.what(), why);
     }
   }
 
@@ -105,10 +106,11 @@ class Fetch {
     if (head.status == 401 || head.status == 403 || head.status == 404) {
       const char* token = settings_.token.empty() ? "none was given: --hf-token or HF_TOKEN"
                                                   : "the token that was given does not do";
-      throw Error("{}: {} answers {}{}: there is no such model, or it takes a token that may read it ({})",
+      throw Error(ErrorKind::NotFound,
+                  "{}: {} answers {}{}: there is no such model, or it takes a token that may read it ({})",
                   what, settings_.endpoint, head.status, words, token);
     }
-    throw Error("{}: {} answers {}{}", what, settings_.endpoint, head.status, words);
+    throw Error(ErrorKind::NotFound, "{}: {} answers {}{}", what, settings_.endpoint, head.status, words);
   }
 
   void look_up() const {

@@ -15,13 +15,15 @@ namespace augur {
 /// Nobody answered, or the answer broke off: another time it may be there.
 class HubUnreachable : public Error {
  public:
-  using Error::Error;
+  template <class... Args>
+  explicit HubUnreachable(std::type_identity_t<ErrorFormat<Args...>> format, Args&&... args)
+      : Error(ErrorKind::NotFound, format, std::forward<Args>(args)...) {}
 };
 
 /// Work was given up because somebody asked for that.
 class HubStopped : public Error {
  public:
-  using Error::Error;
+  explicit HubStopped(const std::string& message) : Error(ErrorKind::Cancelled, message) {}
 };
 
 /// What is known of an answer before its content, redirections followed.

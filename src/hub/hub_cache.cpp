@@ -19,7 +19,7 @@ namespace {
 void make_folder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) throw Error("{}: cannot be made: {}", path.string(), error.message());
+  if (error) throw Error(ErrorKind::NotFound, "{}: cannot be made: {}", path.string(), error.message());
 }
 
 bool has_size(const fs::path& path, std::uint64_t bytes) {
@@ -92,7 +92,8 @@ void HubCache::link(const std::string& commit, const HubFile& file) const {
   if (!error) return;
   std::error_code ignored;
   fs::remove(beside, ignored);
-  throw Error("{}: cannot be made a link to {}: {}", path.string(), target.string(), error.message());
+  throw Error(ErrorKind::NotFound, "{}: cannot be made a link to {}: {}", path.string(), target.string(),
+              error.message());
 }
 
 }  // namespace augur

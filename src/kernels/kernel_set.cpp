@@ -16,7 +16,8 @@ const KernelSet& kernel_set(Isa isa) {
       all.push_back({variant, gemm_kernel(variant), attention_kernel(variant)});
     return all;
   }();
-  if (!supported(isa)) throw Error("this processor cannot run the {} kernels", name(isa));
+  if (!supported(isa))
+    throw Error(ErrorKind::Unsupported, "this processor cannot run the {} kernels", name(isa));
   limit_ops_to(isa);
   return *std::find_if(sets.begin(), sets.end(), [&](const KernelSet& set) { return set.isa == isa; });
 }

@@ -22,6 +22,7 @@ Isa isa_under(ArithmeticLaw law, Isa isa) {
   if (law == ArithmeticLaw::Auto || law == own) return isa;
   if (own == ArithmeticLaw::Blocks) return Isa::Avx512Bf16;
   throw Error(
+      ErrorKind::Unsupported,
       "law '{}': expected a processor with AMX, whose tile unit sums so; the kernels here are {}, law '{}'",
       to_string(law), name(isa), to_string(own));
 }

@@ -40,11 +40,12 @@ std::int64_t checked_bytes(DType type, std::int64_t n, std::int64_t k) {
   const bool quantized = quant_kind(type).has_value();
   if (type != DType::F32 && type != DType::BF16 && !quantized) {
     throw Error(
+        ErrorKind::Unsupported,
         "packed matrix: {} weights are not supported (F32, BF16 or a quantised type of at least 2 bits)",
         name(type));
   }
   if (n < 1 || k < 1 || n > kMaxElements / k)
-    throw Error("packed matrix: {} x {} is not a valid shape", n, k);
+    throw Error(ErrorKind::Internal, "packed matrix: {} x {} is not a valid shape", n, k);
   if (k % block_shape(type).elements != 0) {
     throw Error("packed matrix: rows of {} are not whole blocks of {}", k, name(type));
   }
@@ -79,8 +80,8 @@ void PackedMatrix::set_stored_rows(std::int64_t first, std::span<const std::byte
   const auto count = static_cast<std::int64_t>(rows.size()) / row_size;
   if (!quantized() || first < 0 || count * row_size != static_cast<std::int64_t>(rows.size()) ||
       first > n_ - count) {
-    throw Error("packed matrix {} x {} of {}: {} bytes do not fit at row {}", n_, k_, name(type_),
-                rows.size(), first);
+    throw Error(ErrorKind::Internal, "packed matrix {} x {} of {}: {} bytes do not fit at row {}", n_, k_,
+                name(type_), rows.size(), first);
   }
   for (std::int64_t r = 0; r < count; ++r) {
     pack_quantized_row(type_, rows.data() + r * row_size, k_,
@@ -91,7 +92,8 @@ void PackedMatrix::set_stored_rows(std::int64_t first, std::span<const std::byte
 void PackedMatrix::set_rows(std::int64_t first, std::span<const float> values) {
   const auto count = static_cast<std::int64_t>(values.size()) / k_;
   if (first < 0 || count * k_ != static_cast<std::int64_t>(values.size()) || first > n_ - count) {
-    throw Error("packed matrix {} x {}: {} values do not fit at row {}", n_, k_, values.size(), first);
+    throw Error(ErrorKind::Internal, "packed matrix {} x {}: {} values do not fit at row {}", n_, k_,
+                values.size(), first);
   }
   if (quantized()) {
     const BlockShape shape = block_shape(type_);
@@ -116,8 +118,8 @@ void PackedMatrix::set_rows(std::int64_t first, std::span<const float> values) {
 
 void PackedMatrix::copy_row(std::int64_t to, const PackedMatrix& from, std::int64_t row) {
   if (from.type_ != type_ || from.k_ != k_ || to < 0 || to >= n_ || row < 0 || row >= from.n_) {
-    throw Error("packed matrix {} x {} of {}: row {} cannot be row {} of {} x {} of {}", n_, k_, name(type_),
-                to, row, from.n_, from.k_, name(from.type_));
+    throw Error(ErrorKind::Internal, "packed matrix {} x {} of {}: row {} cannot be row {} of {} x {} of {}",
+                n_, k_, name(type_), to, row, from.n_, from.k_, name(from.type_));
   }
   std::byte* out = data_.get() + to / kPanel * panel_bytes();
   const std::byte* in = from.panel(row / kPanel);

@@ -260,7 +260,8 @@ bool finite_scales(DType type, const std::byte* stored, std::int64_t k) {
 void pack_quantized_row(DType type, const std::byte* stored, std::int64_t k, std::byte* panel,
                         std::int64_t column) {
   const std::optional<QuantKind> kind = quant_kind(type);
-  if (!kind) throw Error("{} weights cannot be packed as they are stored", name(type));
+  if (!kind)
+    throw Error(ErrorKind::Unsupported, "{} weights cannot be packed as they are stored", name(type));
   const QuantLayout& layout = quant_layout(*kind);
   for (std::int64_t i = 0; i < k / 32; ++i) {
     const Block block = read_block(type, reinterpret_cast<const U8*>(stored), i);

@@ -531,14 +531,15 @@ void quantize_blocks(DType type, const float* values, std::int64_t count, std::b
     ones.fill(1.0f);
     return ones;
   }();
-  if (!can_quantize(type)) throw Error("values cannot be quantised to {}", name(type));
+  if (!can_quantize(type))
+    throw Error(ErrorKind::Unsupported, "values cannot be quantised to {}", name(type));
   const BlockShape shape = block_shape(type);
   auto* b = reinterpret_cast<U8*>(out);
   for (std::int64_t i = 0; i + shape.elements <= count; i += shape.elements, b += shape.bytes) {
     const float* x = values + i;
     const float* w = importance == nullptr ? kEqual.data() : importance + i;
     if (!std::all_of(x, x + shape.elements, [](float v) { return std::isfinite(v); })) {
-      throw Error("a value that is not finite cannot be quantised to {}", name(type));
+      throw Error(ErrorKind::Unsupported, "a value that is not finite cannot be quantised to {}", name(type));
     }
     switch (type) {
       case DType::Q8_0:

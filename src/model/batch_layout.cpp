@@ -13,19 +13,19 @@ namespace {
 
 void check_rows(const TokenBatch& batch, const ModelConfig& config, std::int64_t context) {
   const auto rows = static_cast<std::size_t>(batch.rows());
-  if (rows == 0) throw Error("forward: the batch has no rows");
+  if (rows == 0) throw Error(ErrorKind::Internal, "forward: the batch has no rows");
   if (batch.positions.size() != rows || batch.parents.size() != rows) {
-    throw Error("forward: {} tokens, {} positions, {} parents", rows, batch.positions.size(),
-                batch.parents.size());
+    throw Error(ErrorKind::Internal, "forward: {} tokens, {} positions, {} parents", rows,
+                batch.positions.size(), batch.parents.size());
   }
   for (std::size_t r = 0; r < rows; ++r) {
     if (batch.tokens[r] < 0 || batch.tokens[r] >= config.vocab) {
-      throw Error("forward: row {}: token {} is outside the vocabulary of {}", r, batch.tokens[r],
-                  config.vocab);
+      throw Error(ErrorKind::Internal, "forward: row {}: token {} is outside the vocabulary of {}", r,
+                  batch.tokens[r], config.vocab);
     }
     if (batch.positions[r] < 0 || batch.positions[r] >= context) {
-      throw Error("forward: row {}: position {} is outside the context of {}", r, batch.positions[r],
-                  context);
+      throw Error(ErrorKind::Internal, "forward: row {}: position {} is outside the context of {}", r,
+                  batch.positions[r], context);
     }
   }
 }
@@ -34,21 +34,22 @@ void check_sequence(const TokenBatch& batch, const TokenBatch::Sequence& sequenc
                     const ModelConfig& config, DType kv_type) {
   if (sequence.kv == nullptr || sequence.rows < 1 || sequence.first_row != expected_first ||
       sequence.rows > batch.rows() - expected_first) {
-    throw Error("forward: a sequence of rows {} to {} where row {} is next of {}", sequence.first_row,
-                sequence.first_row + sequence.rows, expected_first, batch.rows());
+    throw Error(ErrorKind::Internal, "forward: a sequence of rows {} to {} where row {} is next of {}",
+                sequence.first_row, sequence.first_row + sequence.rows, expected_first, batch.rows());
   }
   if (sequence.slots != nullptr && sequence.earlier_rows != 0) {
-    throw Error("forward: {} rows with slots of their own follow earlier ones", sequence.rows);
+    throw Error(ErrorKind::Internal, "forward: {} rows with slots of their own follow earlier ones",
+                sequence.rows);
   }
   if (sequence.earlier_rows < 0 || (sequence.earlier_rows > 0 && sequence.earlier_parents == nullptr) ||
       sequence.kv->rows() - sequence.rows < sequence.earlier_rows) {
-    throw Error("forward: {} rows after {} earlier ones, {} are reserved", sequence.rows,
+    throw Error(ErrorKind::Internal, "forward: {} rows after {} earlier ones, {} are reserved", sequence.rows,
                 sequence.earlier_rows, sequence.kv->rows());
   }
   const KvCache::Shape& shape = sequence.kv->cache().shape();
   if (shape.layers != config.layers || shape.kv_heads != config.kv_heads ||
       shape.head_dim != config.head_dim || shape.type != kv_type) {
-    throw Error("forward: the cache was made for another model");
+    throw Error(ErrorKind::Internal, "forward: the cache was made for another model");
   }
 }
 
@@ -77,13 +78,14 @@ void BatchLayout::build(const TokenBatch& batch, const ModelConfig& config, DTyp
     check_sequence(batch, sequence, static_cast<int>(slots_.size()), config, kv_type);
     add_sequence(batch, sequence);
   }
-  if (rows() != batch.rows()) throw Error("forward: {} rows, the sequences have {}", batch.rows(), rows());
+  if (rows() != batch.rows())
+    throw Error(ErrorKind::Internal, "forward: {} rows, the sequences have {}", batch.rows(), rows());
   assert(std::all_of(sequences_.begin(), sequences_.end(), [&](const Sequence& a) {
     return std::count_if(sequences_.begin(), sequences_.end(),
                          [&](const Sequence& b) { return a.cache == b.cache; }) == 1;
   }));
 
-  if (gather_.size() > INT32_MAX) throw Error("forward: the tree is too large");
+  if (gather_.size() > INT32_MAX) throw Error(ErrorKind::Internal, "forward: the tree is too large");
   if (block.empty()) {
     VisibleByRow& all = clear_visible(0);
     for (const VisibleSlots& seen : visible_slots_) {
@@ -115,7 +117,7 @@ void BatchLayout::add_sequence(const TokenBatch& batch, const TokenBatch::Sequen
   for (int i = 0; i < sequence.earlier_rows; ++i) {
     const std::int32_t parent = sequence.earlier_parents[i];
     if (parent < -1 || parent >= i)
-      throw Error("forward: earlier row {}: parent {} does not precede it", i, parent);
+      throw Error(ErrorKind::Internal, "forward: earlier row {}: parent {} does not precede it", i, parent);
     const VisibleSlots from = parent == -1 ? prefix : earlier_[static_cast<std::size_t>(parent)];
     earlier_.push_back(see(base + i, from, earlier_gather_, earlier_gather_));
     add_before(base + parent, parent, before_earlier_, before_earlier_);
@@ -127,13 +129,15 @@ void BatchLayout::add_sequence(const TokenBatch& batch, const TokenBatch::Sequen
     const bool in_batch = parent >= sequence.first_row && parent < row;
     const bool in_earlier = parent <= -2 && parent >= -1 - sequence.earlier_rows;
     if (parent != -1 && !in_batch && !in_earlier) {
-      throw Error("forward: row {}: parent {} is no earlier row of its sequence", row, parent);
+      throw Error(ErrorKind::Internal, "forward: row {}: parent {} is no earlier row of its sequence", row,
+                  parent);
     }
     const int place = row - sequence.first_row;
     const std::int64_t offset =
         sequence.slots != nullptr ? sequence.slots[place] : sequence.earlier_rows + place;
     if (offset < 0 || offset >= sequence.kv->rows()) {
-      throw Error("forward: row {}: slot {} of {} that are reserved", row, offset, sequence.kv->rows());
+      throw Error(ErrorKind::Internal, "forward: row {}: slot {} of {} that are reserved", row, offset,
+                  sequence.kv->rows());
     }
     const std::int64_t slot = base + offset;
     const VisibleSlots seen =
@@ -161,7 +165,7 @@ void BatchLayout::add_state_steps(const TokenBatch& batch, const TokenBatch::Seq
   const KvTxn& kv = *sequence.kv;
   const std::int64_t certain = kv.certain();
   if (certain > 1 && (sequence.earlier_rows > 0 || sequence.slots != nullptr))
-    throw Error("forward: {} rows that are certain do not come in their order", certain);
+    throw Error(ErrorKind::Internal, "forward: {} rows that are certain do not come in their order", certain);
   entry.fold_to = kv.fold_to();
   entry.first_record = kv.first_record();
   entry.rows_by_place = {std::ssize(place_rows_), std::ssize(place_rows_) + kv.rows()};
@@ -182,7 +186,7 @@ void BatchLayout::add_state_steps(const TokenBatch& batch, const TokenBatch::Seq
     // What follows the committed text and is not certain would not see what is folded.
     const std::int64_t after = parent >= 0 ? slots_[at(parent)] - entry.base : -2 - parent;
     if (after < certain - 1 && after != place - 1)
-      throw Error("forward: row {} is beside one that is certain to be kept", row);
+      throw Error(ErrorKind::Internal, "forward: row {} is beside one that is certain to be kept", row);
   }
   const std::int64_t first = std::ssize(steps_);
   aside_ = std::max(aside_, walk_.walk(steps_));
@@ -234,17 +238,18 @@ BatchLayout::VisibleByRow& BatchLayout::clear_visible(std::size_t index) {
 /// Layers that see the same share a VisibleByRow.
 void BatchLayout::lay_out_block(std::span<const BlockMask> block, const ModelConfig& config) {
   if (std::ssize(block) != config.layers) {
-    throw Error("forward: what a block sees was given for {} layers of {}", block.size(), config.layers);
+    throw Error(ErrorKind::Internal, "forward: what a block sees was given for {} layers of {}", block.size(),
+                config.layers);
   }
   for (int r = 0; r < rows(); ++r) {
     const VisibleSlots& seen = visible_slots_[static_cast<std::size_t>(r)];
     if (seen.begin != seen.end || seen.contiguous != slot(r) + 1) {
-      throw Error("forward: row {} of a block does not follow the row before", r);
+      throw Error(ErrorKind::Internal, "forward: row {} of a block does not follow the row before", r);
     }
   }
   std::size_t used = 0;
   for (const BlockMask& mask : block) {
-    if (mask.window < 0) throw Error("forward: a window of {}", mask.window);
+    if (mask.window < 0) throw Error(ErrorKind::Internal, "forward: a window of {}", mask.window);
     std::size_t index = 0;
     while (index < used && (visible_by_row_[index].of.window != mask.window ||
                             visible_by_row_[index].of.causal != mask.causal)) {
@@ -275,7 +280,7 @@ void BatchLayout::see_block(const BlockMask& mask, VisibleByRow& out) const {
       }
     }
   }
-  if (out.gather.size() > INT32_MAX) throw Error("forward: the blocks are too large");
+  if (out.gather.size() > INT32_MAX) throw Error(ErrorKind::Internal, "forward: the blocks are too large");
   out.gather_begin.push_back(static_cast<std::int32_t>(out.gather.size()));
 }
 

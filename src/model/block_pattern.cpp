@@ -37,8 +37,10 @@ std::vector<PatternBlock> read_words(const JsonFields& fields, const char* key, 
   for (const nlohmann::json& word : list) {
     const auto block = find([&](const Spelling& s) { return word == s.word || word == s.older; });
     if (!block) {
-      fields.fail(key, fmt::format("{} is not supported (linear_attention, full_attention, mlp, moe)",
-                                   word.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
+      fields.fail(key,
+                  fmt::format("{} is not supported (linear_attention, full_attention, mlp, moe)",
+                              word.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)),
+                  ErrorKind::Unsupported);
     }
     blocks.push_back(*block);
   }
@@ -49,7 +51,8 @@ std::vector<PatternBlock> read_letters(const JsonFields& fields, const char* key
   std::vector<PatternBlock> blocks;
   for (const char letter : letters) {
     const auto block = find([&](const Spelling& s) { return letter == s.letter; });
-    if (!block) fields.fail(key, fmt::format("{:?} is not supported (M, *, -, E)", letter));
+    if (!block)
+      fields.fail(key, fmt::format("{:?} is not supported (M, *, -, E)", letter), ErrorKind::Unsupported);
     blocks.push_back(*block);
   }
   return blocks;

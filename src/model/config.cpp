@@ -81,7 +81,7 @@ void read_shapes(const Fields& fields, const Family& family, ModelConfig& out) {
 void refuse_unread(const Fields& fields, bool read, std::initializer_list<const char*> keys) {
   for (const char* key : keys) {
     if (!read && fields.find(key) != nullptr) {
-      fields.fail(key, "is not supported for this model_type");
+      fields.fail(key, "is not supported for this model_type", ErrorKind::Unsupported);
     }
   }
 }
@@ -146,7 +146,8 @@ void refuse_quantised(const Fields& fields, const Family& family) {
   if (quantised == nullptr) return;
   const bool mxfp4 = quantised->is_object() && quantised->value("quant_method", nlohmann::json()) == "mxfp4";
   if (mxfp4 && family.experts == ExpertRule::GptOss) return;
-  fields.fail("quantization_config", "quantised Hugging Face checkpoints are not supported, but gpt-oss's");
+  fields.fail("quantization_config", "quantised Hugging Face checkpoints are not supported, but gpt-oss's",
+              ErrorKind::Unsupported);
 }
 
 }  // namespace
@@ -211,7 +212,8 @@ ModelConfig ModelConfig::from_json(const nlohmann::json& config, const std::stri
   if (family == nullptr) {
     std::string known;
     for (const Family& f : families()) known += fmt::format("{}{}", known.empty() ? "" : ", ", f.name);
-    fields.fail("model_type", fmt::format("{:?} is not supported (known: {})", *type, known));
+    fields.fail("model_type", fmt::format("{:?} is not supported (known: {})", *type, known),
+                ErrorKind::Unsupported);
   }
   refuse_quantised(fields, *family);
 

@@ -69,7 +69,8 @@ void CpuDevice::copy_rows(PackedMatrix& to, std::int64_t first, const PackedMatr
 }
 
 std::unique_ptr<DeviceStack> CpuDevice::make_stack(const StackSpec& spec) {
-  if (!spec.share.whole()) throw Error("the CPU computes all of a model's layers, experts and columns");
+  if (!spec.share.whole())
+    throw Error(ErrorKind::Internal, "the CPU computes all of a model's layers, experts and columns");
   return std::make_unique<CpuStack>(host_, spec);
 }
 

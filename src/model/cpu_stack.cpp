@@ -95,7 +95,8 @@ void CpuStack::forward(const BatchLayout& layout, const TokenBatch& batch, const
   if (options.inputs != nullptr) {
     for (const InputForm form : input_forms_) {
       if (form != InputForm::F32 && form != InputForm::BF16)
-        throw Error("forward: products read rows of {}, their inputs can be observed with weights of floats",
+        throw Error(ErrorKind::Internal,
+                    "forward: products read rows of {}, their inputs can be observed with weights of floats",
                     name(form));
     }
   }

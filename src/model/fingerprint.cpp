@@ -66,7 +66,8 @@ bool operator==(const Fingerprint& a, const Fingerprint& b) {
 
 Fingerprint fingerprint_of(const ModelConfig& config, WeightSource& source) {
   const Family* family = find_family(config.family);
-  if (family == nullptr) throw Error("model family {:?} is not supported", config.family);
+  if (family == nullptr)
+    throw Error(ErrorKind::Unsupported, "model family {:?} is not supported", config.family);
   const TensorNames& names = family->names;
   Fnv1a hash;
   hash.add_little_endian(static_cast<std::uint32_t>(config.vocab), 4);

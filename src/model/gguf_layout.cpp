@@ -177,7 +177,7 @@ void lay_out_folder(const Checkpoint& checkpoint, DType type, GgufLayout& layout
     }
     const std::string gguf = gguf_name(name);
     if (gguf.empty()) {
-      throw Error("{}: tensor {} has no name in GGUF: {}", tensor.file, name,
+      throw Error(ErrorKind::Unsupported, "{}: tensor {} has no name in GGUF: {}", tensor.file, name,
                   "not a model of a known family");
     }
     GgufItem item{

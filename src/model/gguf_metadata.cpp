@@ -59,7 +59,7 @@ void add_rope(const std::string& prefix, const RopeConfig& rope, const GgufArchi
     case Scaling::Dynamic:
       break;
   }
-  throw Error("{}: rope_scaling: GGUF files cannot say this", file);
+  throw Error(ErrorKind::Unsupported, "{}: rope_scaling: GGUF files cannot say this", file);
 }
 
 std::int64_t smallest_window(const ModelConfig& config) {
@@ -83,7 +83,8 @@ void check_rotations(const ModelConfig& config, const Family& family, const Gguf
   if (family.single_blocks) return;  // none rotates
   if (config.rope().none) {
     if (architecture.nope) return;
-    throw Error("{}: position_embedding_type: GGUF files cannot say that nothing is rotated", file);
+    throw Error(ErrorKind::Unsupported,
+                "{}: position_embedding_type: GGUF files cannot say that nothing is rotated", file);
   }
   for (int i = 0; i < config.layers; ++i) {
     const RopeConfig& rope = config.layer(i).rope;
@@ -91,18 +92,21 @@ void check_rotations(const ModelConfig& config, const Family& family, const Gguf
     const bool rotates = family.rope_interval == 0 || (i + 1) % family.rope_interval != 0;
     if (family.layer_thetas) {
       if (rope.none || rope == config.rope()) continue;
-      throw Error("{}: layer_rope_theta: GGUF files cannot say that layer {} rotates by another base", file,
+      throw Error(ErrorKind::Unsupported,
+                  "{}: layer_rope_theta: GGUF files cannot say that layer {} rotates by another base", file,
                   i);
     }
     if (rope.none == rotates) {
-      throw Error("{}: no_rope_layers, no_rope_layer_interval: GGUF files cannot say that layer {} {}", file,
+      throw Error(ErrorKind::Unsupported,
+                  "{}: no_rope_layers, no_rope_layer_interval: GGUF files cannot say that layer {} {}", file,
                   i, rotates ? "does not rotate" : "rotates");
     }
     if (config.layer(i).window == 0 || rope.none) continue;
     RopeConfig assumed = config.rope();
     if (family.local_rotation) assumed = {.dims = assumed.dims, .theta = rope.theta};
     if (rope != assumed) {
-      throw Error("{}: rope_parameters: GGUF files cannot say how layer {}, which has a window, rotates",
+      throw Error(ErrorKind::Unsupported,
+                  "{}: rope_parameters: GGUF files cannot say how layer {}, which has a window, rotates",
                   file, i);
     }
   }
@@ -115,8 +119,8 @@ void check_activation(const ModelConfig& config, const Family& family, const Ggu
                                                             : Activation::GeluTanh;
   if (family.activation == Activation::ClampedSwiglu) assumed = family.activation;
   if (config.layer(0).activation == assumed) return;
-  throw Error("{}: hidden_act: GGUF files of {} cannot say that it is not {}", file, architecture.name,
-              architecture.activation);
+  throw Error(ErrorKind::Unsupported, "{}: hidden_act: GGUF files of {} cannot say that it is not {}", file,
+              architecture.name, architecture.activation);
 }
 
 /// What the layers' descriptors have beside a rotation. Error where GGUF's readers would assume otherwise.
@@ -147,6 +151,7 @@ void add_layers(const std::string& prefix, const ModelConfig& config, const Gguf
   }
   if ((family.score_cap > 0 && layer.score_cap == 0) || (family.logit_cap > 0 && config.logit_cap == 0)) {
     throw Error(
+        ErrorKind::Unsupported,
         "{}: attn_logit_softcapping, final_logit_softcapping: GGUF files cannot say that there is none",
         file);
   }
@@ -164,7 +169,8 @@ void add_layers(const std::string& prefix, const ModelConfig& config, const Gguf
     number("logit_scale", 1 / config.logit_scale);
   } else if (layer.score_scale > 0 &&
              std::abs(layer.score_scale - 1 / std::sqrt(static_cast<float>(config.head_dim))) > 1e-7f) {
-    throw Error("{}: query_pre_attn_scalar: GGUF files cannot say that it is not head_dim", file);
+    throw Error(ErrorKind::Unsupported,
+                "{}: query_pre_attn_scalar: GGUF files cannot say that it is not head_dim", file);
   }
 }
 
@@ -177,7 +183,8 @@ void add_kv_heads(const std::string& prefix, const ModelConfig& config, GgufMeta
 
 void add_convolutions(const std::string& prefix, const ModelConfig& config, const std::string& file,
                       GgufMetadata& out) {
-  if (config.conv().bias) throw Error("{}: conv_bias: GGUF files cannot say that there is one", file);
+  if (config.conv().bias)
+    throw Error(ErrorKind::Unsupported, "{}: conv_bias: GGUF files cannot say that there is one", file);
   add_kv_heads(prefix, config, out);
   constexpr int kAny = 3;  // where no layer has any: readers want it
   const int taps = config.conv().taps > 0 ? config.conv().taps : kAny;
@@ -236,7 +243,7 @@ void add_mamba(const std::string& prefix, const ModelConfig& config, const std::
   const RecurrentSpec recurrent = config.recurrent();
   const RecurrentSpec unlimited;
   if (recurrent.step_min != unlimited.step_min || recurrent.step_max != unlimited.step_max)
-    throw Error("{}: time_step_limit: GGUF files cannot say that there is one", file);
+    throw Error(ErrorKind::Unsupported, "{}: time_step_limit: GGUF files cannot say that there is one", file);
   add_kv_heads(prefix, config, out);
   add_state_sizes(prefix, recurrent, out);
 }
@@ -250,6 +257,7 @@ void add_single_blocks(const std::string& prefix, const ModelConfig& config,
     const bool experts = layer.experts.count > 0;
     if (layer.feeds_forward() && experts != architecture.experts) {
       throw Error(
+          ErrorKind::Unsupported,
           "{}: layers_block_type: GGUF files of {} cannot say that layer {} is dense beside others with "
           "experts",
           file, architecture.name, i);
@@ -269,7 +277,8 @@ void add_delta_rules(const std::string& prefix, const Checkpoint& checkpoint, co
                      const GgufArchitecture& architecture, std::int64_t drafting, const std::string& file,
                      GgufMetadata& out) {
   const auto refuse = [&](const char* key, const char* what) {
-    throw Error("{}: {}: GGUF files of {} cannot say {}", file, key, architecture.name, what);
+    throw Error(ErrorKind::Unsupported, "{}: {}: GGUF files of {} cannot say {}", file, key,
+                architecture.name, what);
   };
   const RecurrentSpec recurrent = config.recurrent();
   if (!config.layer(config.first_attention()).gated) refuse("attn_output_gate", "that there is none");
@@ -301,15 +310,18 @@ void add_experts(const std::string& prefix, const ModelConfig& config, const Ggu
   int dense = 0;  // layers
   while (dense < config.layers && config.layer(dense).experts.count == 0) ++dense;
   if (dense == config.layers)
-    throw Error("{}: GGUF files of {} cannot say that no layer has experts", file, architecture.name);
+    throw Error(ErrorKind::Unsupported, "{}: GGUF files of {} cannot say that no layer has experts", file,
+                architecture.name);
   for (int i = 0; i < config.layers; ++i) {
     const bool leads = architecture.conv && i < dense;
     if (!leads && config.layer(i).experts != experts)
-      throw Error("{}: GGUF files cannot say that layers' experts differ", file);
+      throw Error(ErrorKind::Unsupported, "{}: GGUF files cannot say that layers' experts differ", file);
   }
   if (experts.sigmoid) {
     const auto expect = [&](bool as_read, const char* key) {
-      if (!as_read) throw Error("{}: {}: GGUF files of {} cannot say this", file, key, architecture.name);
+      if (!as_read)
+        throw Error(ErrorKind::Unsupported, "{}: {}: GGUF files of {} cannot say this", file, key,
+                    architecture.name);
     };
     expect(experts.normalise, "norm_topk_prob");
     expect(experts.chosen_by_bias, "use_expert_bias");
@@ -321,8 +333,8 @@ void add_experts(const std::string& prefix, const ModelConfig& config, const Ggu
   const ExpertRule rule = find_family(config.family)->experts;
   const bool says = rule == ExpertRule::Qwen || rule == ExpertRule::QwenAll;
   if (says && experts.normalise != architecture.normalised_experts) {
-    throw Error("{}: norm_topk_prob: GGUF files of {} cannot say that it is {}", file, architecture.name,
-                experts.normalise);
+    throw Error(ErrorKind::Unsupported, "{}: norm_topk_prob: GGUF files of {} cannot say that it is {}", file,
+                architecture.name, experts.normalise);
   }
   const auto size = [&](const char* key, int value) {
     out.set_u32(prefix + key, static_cast<std::uint32_t>(value));
@@ -431,7 +443,8 @@ GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& conf
   } else if (known.experts) {
     add_experts(prefix, config, known, file, out);
   } else if (config.experts().count > 0) {
-    throw Error("{}: num_local_experts: GGUF files of {} cannot say that there are experts", file,
+    throw Error(ErrorKind::Unsupported,
+                "{}: num_local_experts: GGUF files of {} cannot say that there are experts", file,
                 known.name);
   }
   add_vocabulary(checkpoint, config.vocab, out);

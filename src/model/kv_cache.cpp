@@ -35,28 +35,31 @@ std::int64_t keys_bytes(const KvCache::Shape& shape) {
 
 void check(const KvCache::Shape& shape) {
   if (shape.type != DType::BF16 && shape.type != DType::F32 && shape.type != DType::Q8_0) {
-    throw Error("KV cache: {} is not supported (BF16, F32 or Q8_0)", name(shape.type));
+    throw Error(ErrorKind::Unsupported, "KV cache: {} is not supported (BF16, F32 or Q8_0)",
+                name(shape.type));
   }
   constexpr int kMaxCount = 1 << 16;  // of layers, heads, dimensions: products stay inside 63 bits
   const auto plausible = [](int count) { return count >= 1 && count <= kMaxCount; };
   const bool valid = plausible(shape.layers) && plausible(shape.kv_heads) && plausible(shape.head_dim) &&
                      shape.head_dim % 2 == 0 && shape.capacity >= 1 && shape.capacity <= kMaxCapacity;
   if (!valid || keys_bytes(shape) > kMaxPageBytes / shape.layers) {
-    throw Error("KV cache: {} layers of {} heads of {} for {} tokens is not a valid size", shape.layers,
+    throw Error(ErrorKind::Internal,
+                "KV cache: {} layers of {} heads of {} for {} tokens is not a valid size", shape.layers,
                 shape.kv_heads, shape.head_dim, shape.capacity);
   }
   const bool windows =
       std::any_of(shape.windowed.begin(), shape.windowed.end(), [](auto w) { return w != 0; });
   if ((!shape.windowed.empty() && std::ssize(shape.windowed) != shape.layers) || shape.window < 0 ||
       windows != (shape.window > 0)) {
-    throw Error("KV cache: a window of {} over {} of {} layers", shape.window, shape.windowed.size(),
-                shape.layers);
+    throw Error(ErrorKind::Internal, "KV cache: a window of {} over {} of {} layers", shape.window,
+                shape.windowed.size(), shape.layers);
   }
   for (std::size_t i = 0; i < shape.row_floats.size(); ++i) {
     const bool fits = std::ssize(shape.row_floats) == shape.layers && shape.row_floats[i] >= 0 &&
                       shape.row_floats[i] <= kMaxRowFloats;
     if (!fits || (shape.row_floats[i] > 0 && (shape.windowed.empty() || shape.windowed[i] == 0)))
-      throw Error("KV cache: rows of {} numbers in layer {} of {}", shape.row_floats[i], i, shape.layers);
+      throw Error(ErrorKind::Internal, "KV cache: rows of {} numbers in layer {} of {}", shape.row_floats[i],
+                  i, shape.layers);
   }
   for (std::size_t i = 0; i < shape.keeps_nothing.size(); ++i) {
     const bool listed = std::ssize(shape.keeps_nothing) == shape.layers;
@@ -64,12 +67,13 @@ void check(const KvCache::Shape& shape) {
       return !floats.empty() && floats[i] > 0;
     };
     if (!listed || (shape.keeps_nothing[i] != 0 && (keeps(shape.row_floats) || keeps(shape.state_floats))))
-      throw Error("KV cache: {} of {} layers are said to keep nothing or not, layer {} keeps something",
+      throw Error(ErrorKind::Internal,
+                  "KV cache: {} of {} layers are said to keep nothing or not, layer {} keeps something",
                   shape.keeps_nothing.size(), shape.layers, i);
   }
   if (std::ssize(shape.keeps_nothing) == shape.layers &&
       std::ranges::find(shape.keeps_nothing, 0) == shape.keeps_nothing.end())
-    throw Error("KV cache: none of {} layers keeps anything", shape.layers);
+    throw Error(ErrorKind::Internal, "KV cache: none of {} layers keeps anything", shape.layers);
   const bool states = !shape.state_floats.empty() || !shape.record_floats.empty();
   for (std::size_t i = 0; states && i < static_cast<std::size_t>(shape.layers); ++i) {
     const bool listed =
@@ -77,12 +81,13 @@ void check(const KvCache::Shape& shape) {
     if (!listed || shape.state_floats[i] < 0 || shape.state_floats[i] > kMaxStateFloats ||
         shape.record_floats[i] < 0 || shape.record_floats[i] > kMaxRowFloats ||
         (shape.state_floats[i] > 0) != (shape.record_floats[i] > 0)) {
-      throw Error("KV cache: {} and {} numbers of states and records for {} layers",
+      throw Error(ErrorKind::Internal, "KV cache: {} and {} numbers of states and records for {} layers",
                   shape.state_floats.size(), shape.record_floats.size(), shape.layers);
     }
   }
   if (shape.type == DType::Q8_0 && shape.head_dim % 32 != 0) {
-    throw Error("KV cache: heads of {} are not whole blocks of Q8_0 (multiples of 32)", shape.head_dim);
+    throw Error(ErrorKind::Unsupported,
+                "KV cache: heads of {} are not whole blocks of Q8_0 (multiples of 32)", shape.head_dim);
   }
 }
 
@@ -257,7 +262,8 @@ KvTxn KvCache::reserve(std::int64_t rows, std::int64_t certain) {
   assert(!open_ && "one transaction at a time");
   assert(rows >= 0 && certain >= 0 && certain <= rows);
   if (rows > room()) {
-    throw Error("the context of {} tokens is full: {} are in it and {} more were asked for", shape_.capacity,
+    throw Error(ErrorKind::ContextFull,
+                "the context of {} tokens is full: {} are in it and {} more were asked for", shape_.capacity,
                 length_, rows);
   }
   if (rows > 0) {
@@ -304,7 +310,8 @@ void KvCache::own_last_pages() {
 void KvCache::share(const KvCache& other, std::int64_t length) {
   assert(!open_ && (length == 0 || other.holds(length)));
   if (length > shape_.capacity) {
-    throw Error("the context of {} tokens cannot take over {}", shape_.capacity, length);
+    throw Error(ErrorKind::ContextFull, "the context of {} tokens cannot take over {}", shape_.capacity,
+                length);
   }
   whole_.share(other.whole_, pages_for(length));
   windowed_.share(other.windowed_, pages_for(length));

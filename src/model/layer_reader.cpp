@@ -78,9 +78,11 @@ LayerSpec LayerReader::pattern_layer(PatternBlock block) const {
 void LayerReader::read_pattern() {
   if (!family_.single_blocks) return;
   pattern_ = read_block_pattern(fields_);
-  if (fields_.flag("attention_bias")) fields_.fail("attention_bias", "is not supported for this model_type");
+  if (fields_.flag("attention_bias"))
+    fields_.fail("attention_bias", "is not supported for this model_type", ErrorKind::Unsupported);
   if (const auto name = fields_.find_string("mamba_hidden_act"); name && *name != "silu")
-    fields_.fail("mamba_hidden_act", fmt::format("{:?} is not supported (silu)", *name));
+    fields_.fail("mamba_hidden_act", fmt::format("{:?} is not supported (silu)", *name),
+                 ErrorKind::Unsupported);
 }
 
 void LayerReader::read_common() {
@@ -108,7 +110,7 @@ void LayerReader::read_activation() {
   if (common_.activation == Activation::SquaredRelu) {
     for (const char* key : {"hidden_act", "mlp_hidden_act"}) {
       if (const auto name = fields_.find_string(key); name && *name != "relu2")
-        fields_.fail(key, fmt::format("{:?} is not supported (relu2)", *name));
+        fields_.fail(key, fmt::format("{:?} is not supported (relu2)", *name), ErrorKind::Unsupported);
     }
     return;
   }
@@ -120,7 +122,8 @@ void LayerReader::read_activation() {
     } else if (*name == "gelu_pytorch_tanh" || *name == "gelu_new") {
       common_.activation = Activation::GeluTanh;
     } else {
-      fields_.fail(key, fmt::format("{:?} is not supported (silu, gelu_pytorch_tanh)", *name));
+      fields_.fail(key, fmt::format("{:?} is not supported (silu, gelu_pytorch_tanh)", *name),
+                   ErrorKind::Unsupported);
     }
   }
 }
@@ -192,14 +195,17 @@ void LayerReader::read_windows() {
     const bool other = (family_.conv && type == "conv") || (family_.delta && type == "linear_attention") ||
                        (family_.mamba != nullptr && is_mamba(type));
     if (!other && type != "full_attention" && type != "sliding_attention" && type != "attention") {
-      fields_.fail("layer_types", fmt::format("{} is not supported (full_attention, {})", type.dump(),
-                                              family_.conv               ? "conv"
-                                              : family_.delta            ? "linear_attention"
-                                              : family_.mamba != nullptr ? "mamba"
-                                                                         : "sliding_attention"));
+      fields_.fail("layer_types",
+                   fmt::format("{} is not supported (full_attention, {})", type.dump(),
+                               family_.conv               ? "conv"
+                               : family_.delta            ? "linear_attention"
+                               : family_.mamba != nullptr ? "mamba"
+                                                          : "sliding_attention"),
+                   ErrorKind::Unsupported);
     }
     if (type == "sliding_attention" && family_.window == WindowRule::Never) {
-      fields_.fail("layer_types", "sliding_attention is not supported for this model_type");
+      fields_.fail("layer_types", "sliding_attention is not supported for this model_type",
+                   ErrorKind::Unsupported);
     }
     windowed_.push_back(on && type == "sliding_attention");
   }
@@ -224,7 +230,8 @@ void LayerReader::read_rotations(std::int64_t max_positions) {
 
   const auto kind = fields_.find_string("position_embedding_type");
   if (kind && *kind != "rope" && (*kind != "nope" || !family_.nope))
-    fields_.fail("position_embedding_type", fmt::format("{:?} is not supported", *kind));
+    fields_.fail("position_embedding_type", fmt::format("{:?} is not supported", *kind),
+                 ErrorKind::Unsupported);
   rotates_.assign(static_cast<std::size_t>(shapes_.layers), kind ? *kind == "rope" : family_.rotates);
   read_thetas();
   if (family_.rope_interval == 0) {
@@ -307,9 +314,11 @@ void LayerReader::read_recurrent_layers() {
                     recurrent_.value_dim, recurrent_.key_heads, recurrent_.key_dim, kMaxHidden));
   }
   common_.gated = fields_.flag("attn_output_gate", true);
-  if (fields_.flag("attention_bias")) fields_.fail("attention_bias", "is not supported for this model_type");
+  if (fields_.flag("attention_bias"))
+    fields_.fail("attention_bias", "is not supported for this model_type", ErrorKind::Unsupported);
   if (const auto gate = fields_.find_string("output_gate_type"); gate && *gate != "swish" && *gate != "silu")
-    fields_.fail("output_gate_type", fmt::format("{:?} is not supported (swish)", *gate));
+    fields_.fail("output_gate_type", fmt::format("{:?} is not supported (swish)", *gate),
+                 ErrorKind::Unsupported);
 
   const char* key = "layer_types";
   if (const nlohmann::json* types = fields_.find(key)) {  // whose kinds read_windows() checks
@@ -342,7 +351,8 @@ void LayerReader::read_thetas() {
   constexpr const char* kKey = "layer_rope_theta";
   const nlohmann::json* list = fields_.find(kKey);
   if (list == nullptr) return;
-  if (!family_.layer_thetas) fields_.fail(kKey, "is not supported for this model_type");
+  if (!family_.layer_thetas)
+    fields_.fail(kKey, "is not supported for this model_type", ErrorKind::Unsupported);
   if (!list->is_array() || list->size() != rotates_.size()) {
     fields_.fail(kKey, fmt::format("expected a list of {}", rotates_.size()));
   }
@@ -363,15 +373,16 @@ void LayerReader::check_rotating_layers() const {
   if (list == nullptr) return;
   bool same = !thetas_.empty() && list->is_array() && list->size() == rotates_.size();
   for (std::size_t i = 0; same && i < rotates_.size(); ++i) same = (*list)[i] == (rotates_[i] ? 1 : 0);
-  if (!same) fields_.fail("no_rope_layers", "is not supported for this model_type");
+  if (!same) fields_.fail("no_rope_layers", "is not supported for this model_type", ErrorKind::Unsupported);
 }
 
 /// Nemotron 3's.
 void LayerReader::read_pattern_experts() {
   if (std::ranges::find(pattern_, PatternBlock::Experts) == pattern_.end()) return;
-  if (common_.mlp_bias) fields_.fail("mlp_bias", "is not supported where there are experts");
+  if (common_.mlp_bias)
+    fields_.fail("mlp_bias", "is not supported where there are experts", ErrorKind::Unsupported);
   if (fields_.find_int("n_group", kMaxExperts).value_or(1) != 1)
-    fields_.fail("n_group", "expected 1: experts in groups are not supported");
+    fields_.fail("n_group", "expected 1: experts in groups are not supported", ErrorKind::Unsupported);
   experts_.latent = static_cast<int>(fields_.find_int("moe_latent_size", kMaxHidden).value_or(0));
   experts_.count = static_cast<int>(fields_.require_int("n_routed_experts", kMaxExperts));
   experts_.active = static_cast<int>(fields_.require_int("num_experts_per_tok", kMaxActiveExperts));
@@ -396,7 +407,7 @@ void LayerReader::read_experts() {
   if (family_.experts == ExpertRule::None) {
     for (const char* key : {"num_experts", "num_local_experts"}) {
       if (fields_.find(key) != nullptr && *fields_.find(key) != 0) {
-        fields_.fail(key, "experts are not supported for this model_type");
+        fields_.fail(key, "experts are not supported for this model_type", ErrorKind::Unsupported);
       }
     }
     return;
@@ -451,7 +462,7 @@ void LayerReader::read_experts() {
   if (family_.experts == ExpertRule::QwenAll) {
     experts_.normalise = true;
     if (!fields_.flag("norm_topk_prob", true))
-      fields_.fail("norm_topk_prob", "false is not supported for this model_type");
+      fields_.fail("norm_topk_prob", "false is not supported for this model_type", ErrorKind::Unsupported);
     if (size("decoder_sparse_step", kMaxLayers).value_or(1) != 1)
       fields_.fail("decoder_sparse_step", "expected 1: all layers have experts");
     if (const auto* dense = fields_.find("mlp_only_layers"); dense != nullptr && !dense->empty())

@@ -53,7 +53,8 @@ std::int64_t LayerStack::bytes() const {
 
 KvCache LayerStack::make_cache(std::int64_t capacity) const {
   if (capacity < 0 || capacity > context_) {
-    throw Error("a cache for {} tokens was asked for, the context is {}", capacity, context_);
+    throw Error(ErrorKind::ContextFull, "a cache for {} tokens was asked for, the context is {}", capacity,
+                context_);
   }
   KvCache::Shape shape{.layers = config_.layers,
                        .kv_heads = config_.kv_heads,
@@ -88,23 +89,26 @@ void LayerStack::check_options(const TokenBatch& batch, const ForwardOptions& op
                                bool has_embedding) const {
   const int last = options.last_layer < 0 ? config_.layers : options.last_layer;
   if (options.first_layer < 0 || options.first_layer > last || last > config_.layers) {
-    throw Error("forward: layers {} to {} of {}", options.first_layer, last, config_.layers);
+    throw Error(ErrorKind::Internal, "forward: layers {} to {} of {}", options.first_layer, last,
+                config_.layers);
   }
   if (options.first_layer > 0 && options.input == nullptr) {
-    throw Error("forward: layer {} on was asked for without its input", options.first_layer);
+    throw Error(ErrorKind::Internal, "forward: layer {} on was asked for without its input",
+                options.first_layer);
   }
   if (options.first_layer == 0 && options.embeddings == nullptr && !has_embedding) {
-    throw Error("forward: these layers have no embedding, and no rows were given");
+    throw Error(ErrorKind::Internal, "forward: these layers have no embedding, and no rows were given");
   }
   const bool wide = has_entrance_ && options.first_layer == 0;
   if (wide != (options.attention_input != nullptr)) {
-    throw Error("forward: the first attention's input {}", wide ? "is missing" : "cannot be given here");
+    throw Error(ErrorKind::Internal, "forward: the first attention's input {}",
+                wide ? "is missing" : "cannot be given here");
   }
   for (const Tap& tap : options.taps) {
     if (tap.layer < options.first_layer || tap.layer > last || tap.out == nullptr ||
         (tap.out_stride < config_.hidden && batch.rows() > 1)) {
-      throw Error("forward: tap at layer {} (layers {} to {} are run), stride {}", tap.layer,
-                  options.first_layer, last, tap.out_stride);
+      throw Error(ErrorKind::Internal, "forward: tap at layer {} (layers {} to {} are run), stride {}",
+                  tap.layer, options.first_layer, last, tap.out_stride);
     }
   }
 }
@@ -121,9 +125,9 @@ void LayerStack::forward(const TokenBatch& batch, const ForwardOptions& options,
 }
 
 void LayerStack::store(const TokenBatch& batch, const float* rows) {
-  if (has_entrance_) throw Error("forward: these layers have an entrance of their own");
+  if (has_entrance_) throw Error(ErrorKind::Internal, "forward: these layers have an entrance of their own");
   if (config_.attention_layers() < config_.layers)
-    throw Error("forward: layers without attention cannot be given keys and values");
+    throw Error(ErrorKind::Internal, "forward: layers without attention cannot be given keys and values");
   layout_.build(batch, config_, kv_type_, context_);
   stack_->store(layout_, batch, rows);
 }

@@ -75,7 +75,7 @@ RecurrentSpec read_mamba(const JsonFields& fields, const MambaKeys& keys, std::i
   }
   for (const char* const bias : {"mamba_proj_bias", keys.bias}) {
     if (bias != nullptr && fields.flag(bias))
-      fields.fail(bias, "is not supported: Mamba2's products have no bias");
+      fields.fail(bias, "is not supported: Mamba2's products have no bias", ErrorKind::Unsupported);
   }
   read_limits(fields, keys, spec);
   return spec;

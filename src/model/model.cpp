@@ -19,10 +19,11 @@ namespace augur {
 namespace {
 
 std::int64_t choose_context(const ModelConfig& config, std::int64_t asked) {
-  if (asked < 0) throw Error("a context of {} tokens was asked for", asked);
+  if (asked < 0) throw Error(refused("context"), "a context of {} tokens was asked for", asked);
   const std::int64_t limit = std::max(config.context_limit, config.max_context);
   if (asked > limit) {
-    throw Error("a context of {} tokens was asked for, the model's limit is {}", asked, limit);
+    throw Error(refused("context"), "a context of {} tokens was asked for, the model's limit is {}", asked,
+                limit);
   }
   return asked > 0 ? asked : config.max_context;
 }
@@ -238,7 +239,7 @@ void Model::logits(std::span<const std::int32_t> rows, float* out, std::int64_t 
   Impl& m = *impl_;
   for (const std::int32_t row : rows) {
     if (row < 0 || row >= m.layers.result_rows()) {
-      throw Error("logits: row {} of {}", row, m.layers.result_rows());
+      throw Error(ErrorKind::Internal, "logits: row {} of {}", row, m.layers.result_rows());
     }
   }
   m.layers.project(m.head(false, out, out_stride), rows);
@@ -272,7 +273,8 @@ void Model::final_norm(const float* hidden, int count, float* out) const {
 void Model::embed(std::span<const TokenId> tokens, float* out) const {
   for (const TokenId token : tokens) {
     if (token < 0 || token >= impl_->layers.config().vocab) {
-      throw Error("embed: token {} is outside the vocabulary of {}", token, impl_->layers.config().vocab);
+      throw Error(ErrorKind::Internal, "embed: token {} is outside the vocabulary of {}", token,
+                  impl_->layers.config().vocab);
     }
     device().read_row(impl_->weights.embedding, token, out);
     out += impl_->layers.config().hidden;

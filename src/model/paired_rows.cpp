@@ -12,7 +12,8 @@ void PairedRows::fill(Device& device, const Sources& sources, std::span<const To
                       const float* states) {
   for (const TokenId token : tokens) {
     if (token < 0 || token >= sources.embedding->n()) {
-      throw Error("embed: token {} is outside the vocabulary of {}", token, sources.embedding->n());
+      throw Error(ErrorKind::Internal, "embed: token {} is outside the vocabulary of {}", token,
+                  sources.embedding->n());
     }
   }
   const std::int64_t width = sources.embedding->k();

@@ -11,10 +11,11 @@ namespace augur {
 std::span<const float> prefill(Model& model, std::span<const TokenId> tokens, KvCache& cache,
                                const PrefillOptions& options) {
   const auto total = static_cast<std::int64_t>(tokens.size());
-  if (total == 0) throw Error("prefill: no tokens");
-  if (options.chunk < 1) throw Error("prefill: chunks of {} rows", options.chunk);
+  if (total == 0) throw Error(ErrorKind::Internal, "prefill: no tokens");
+  if (options.chunk < 1) throw Error(ErrorKind::Internal, "prefill: chunks of {} rows", options.chunk);
   if (total > cache.room()) {
-    throw Error("the context of {} tokens is full: {} are in it and {} more were asked for", cache.capacity(),
+    throw Error(ErrorKind::ContextFull,
+                "the context of {} tokens is full: {} are in it and {} more were asked for", cache.capacity(),
                 cache.length(), total);
   }
   std::vector<std::int32_t> positions;

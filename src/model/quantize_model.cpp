@@ -103,7 +103,7 @@ void write_tensor(ThreadPool& pool, const GgufItem& item, const StoredTensor& te
     try {
       if (failure) std::rethrow_exception(failure);
     } catch (const Error& error) {
-      throw Error("{}: tensor {}: {}", tensor.file, tensor.name, error.what());
+      throw Error(error.cause(), "{}: tensor {}: {}", tensor.file, tensor.name, error.what());
     }
     writer.write(std::span(bytes).first(static_cast<std::size_t>(count * row_bytes)));
     done(count * length);
@@ -152,7 +152,7 @@ std::vector<std::filesystem::path> quantize_model(ThreadPool& pool, const Checkp
                                                   const QuantizeModelOptions& options) {
   const std::vector<DType>& types = quantize_types();
   if (std::find(types.begin(), types.end(), options.type) == types.end()) {
-    throw Error("a model cannot be written as {}", name(options.type));
+    throw Error(ErrorKind::Unsupported, "a model cannot be written as {}", name(options.type));
   }
   GgufLayout layout = lay_out_gguf(checkpoint, options.type);
   if (options.importance != nullptr) weigh(*options.importance, layout.items);

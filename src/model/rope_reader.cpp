@@ -80,7 +80,8 @@ class ScalingReader {
     } else {
       scaling_.fail(
           "rope_type",
-          fmt::format("{:?} is not supported (default, linear, dynamic, llama3, yarn, longrope)", kind));
+          fmt::format("{:?} is not supported (default, linear, dynamic, llama3, yarn, longrope)", kind),
+          ErrorKind::Unsupported);
     }
   }
 
@@ -124,7 +125,7 @@ class ScalingReader {
     out_.long_factors = frequency_factors(scaling_, "long_factor", dims_);
     out_.original_context = original_context().value_or(source_.max_positions);
     for (const char* key : {"short_mscale", "long_mscale"}) {
-      if (scaling_.find(key) != nullptr) scaling_.fail(key, "is not supported");
+      if (scaling_.find(key) != nullptr) scaling_.fail(key, "is not supported", ErrorKind::Unsupported);
     }
     const auto original = static_cast<double>(out_.original_context);
     const double factor = scaling_.find_number("factor", 1, kMaxFactor)
@@ -192,7 +193,7 @@ QueryGrowth read_query_growth(const JsonFields& fields, bool read) {
     fields.fail("rope_parameters", "missing");
   }
   if (!parameters || parameters->find(kBeta) == nullptr) return {};
-  if (!read) parameters->fail(kBeta, "is not supported for this model_type");
+  if (!read) parameters->fail(kBeta, "is not supported for this model_type", ErrorKind::Unsupported);
   const double beta = parameters->require_number(kBeta, 0, kMaxScale);
   if (beta == 0) return {};
   return {.beta = beta, .step = parameters->require_int("original_max_position_embeddings", kMaxContext)};

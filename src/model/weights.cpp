@@ -28,7 +28,8 @@ void refine_eight_bits(ModelWeights& weights) {
 /// Asks for all tensors. `weights` must stay where it is until they are packed.
 void open_weights(WeightPacker& packer, const ModelConfig& config, ModelWeights& weights) {
   const Family* family = find_family(config.family);
-  if (family == nullptr) throw Error("model family {:?} is not supported", config.family);
+  if (family == nullptr)
+    throw Error(ErrorKind::Unsupported, "model family {:?} is not supported", config.family);
   const TensorNames& names = family->names;
   weights.tied = config.tied_embeddings;
   packer.norm(weights.final_norm, std::string(names.final_norm), config.hidden, config.norm_offset);

@@ -148,7 +148,7 @@ Number parse_number(const PlanKey& key, std::string_view value, std::string_view
   // NaN is in no range.
   if (whole && static_cast<double>(number) >= key.least && static_cast<double>(number) <= key.most)
     return number;
-  throw Error("{}: expected {} from {} to {}, found '{}'", name,
+  throw Error(refused("speculative"), "{}: expected {} from {} to {}, found '{}'", name,
               std::is_same_v<Number, int> ? "an integer" : "a number", key.least, key.most, value);
 }
 
@@ -161,8 +161,8 @@ void check_number(const std::optional<Number>& number, const PlanKey& key, std::
 void check_order(const Plan& plan, std::optional<int> Plan::*low, std::optional<int> Plan::*high,
                  std::string_view PlanKey::*name) {
   if (value_of(plan, low) <= value_of(plan, high)) return;
-  throw Error("{} is {}: expected at most {}, which is {}", key_of(low).*name, value_of(plan, low),
-              key_of(high).*name, value_of(plan, high));
+  throw Error(refused("speculative"), "{} is {}: expected at most {}, which is {}", key_of(low).*name,
+              value_of(plan, low), key_of(high).*name, value_of(plan, high));
 }
 
 /// Calls visit(member of the plan).
@@ -183,7 +183,7 @@ const PlanKey& find_plan_key(std::string_view key) {
     if (row.key == key) return row;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", row.key);
   }
-  throw Error("'{}' is no setting of a plan: expected one of {}", key, known);
+  throw Error(refused("speculative"), "'{}' is no setting of a plan: expected one of {}", key, known);
 }
 
 bool is_given(const Plan& plan, const PlanKey& key) {
@@ -197,7 +197,8 @@ void set_value(Plan& plan, const PlanKey& key, std::string_view value, std::stri
     if constexpr (std::is_same_v<T, std::optional<int>> || std::is_same_v<T, std::optional<double>>) {
       to = parse_number<typename T::value_type>(key, value, called);
     } else if constexpr (std::is_same_v<T, bool>) {
-      if (value != "0" && value != "1") throw Error("{}: expected 0 or 1, found '{}'", called, value);
+      if (value != "0" && value != "1")
+        throw Error(refused("speculative"), "{}: expected 0 or 1, found '{}'", called, value);
       to = value == "1";
     } else if constexpr (std::is_same_v<T, PolicyChoice>) {
       to = read_policy(value, called);
@@ -220,7 +221,7 @@ void check_plan(const Plan& plan, std::string_view PlanKey::*name) {
     });
   }
   if (plan.policy.name.empty() && !plan.policy.settings.empty()) {
-    throw Error("{}: there are settings, but no name", key_of(&Plan::policy).*name);
+    throw Error(refused("speculative"), "{}: there are settings, but no name", key_of(&Plan::policy).*name);
   }
   check_order(plan, &Plan::draft_min, &Plan::draft_max, name);
   check_order(plan, &Plan::ngram_min, &Plan::ngram_max, name);

@@ -50,7 +50,7 @@ const PlanKey& key_of(T SpeculationPlan::*member) {
     if (const auto* found = std::get_if<T SpeculationPlan::*>(&key.member); found && *found == member)
       return key;
   }
-  throw Error("no key for a field of the plan");
+  throw Error(ErrorKind::Internal, "no key for a field of the plan");
 }
 
 /// The number given, otherwise the usual one.

@@ -28,7 +28,7 @@ std::optional<bool> flag_of(std::string_view value) {
 }
 
 void OwnSettings::fail(const std::string& key, const std::string& problem) const {
-  throw Error("{}: {}: {}", owner_, key, problem);
+  throw Error(refused("speculative"), "{}: {}: {}", owner_, key, problem);
 }
 
 const std::string* OwnSettings::find(const std::string& key) const {
@@ -68,7 +68,8 @@ void OwnSettings::check_all_read() const {
   for (const std::string& key : read_) known += (known.empty() ? "" : ", ") + key;
   for (const auto& [key, value] : values_) {
     if (read_.count(key) > 0) continue;
-    throw Error("{}: unknown setting '{}'; known: {}", owner_, key, known.empty() ? "none" : known);
+    throw Error(refused("speculative"), "{}: unknown setting '{}'; known: {}", owner_, key,
+                known.empty() ? "none" : known);
   }
 }
 

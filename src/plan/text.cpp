@@ -29,14 +29,16 @@ std::string read_name(std::string_view what, std::string_view name, char more = 
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
            c == '_' || c == more;
   });
-  if (name.empty() || !sound) throw Error("{}: expected a name, found '{}'", what, name);
+  if (name.empty() || !sound)
+    throw Error(refused("speculative"), "{}: expected a name, found '{}'", what, name);
   return std::string(name);
 }
 
 /// `more`: as for read_name().
 std::pair<std::string, std::string> read_setting(std::string_view setting, char more = '-') {
   const std::size_t equals = setting.find('=');
-  if (equals == std::string_view::npos || equals == 0) throw Error("'{}' is not KEY=VALUE", setting);
+  if (equals == std::string_view::npos || equals == 0)
+    throw Error(refused("speculative"), "'{}' is not KEY=VALUE", setting);
   return {read_name("settings", setting.substr(0, equals), more), std::string(setting.substr(equals + 1))};
 }
 
@@ -73,7 +75,8 @@ void read_settings(std::string_view text, std::string_view name, char more,
                    std::map<std::string, std::string>& to) {
   while (!text.empty()) {
     auto [key, value] = read_setting(cut(text, ",;"), more);
-    if (!to.emplace(key, unescaped(value)).second) throw Error("{}: {} is given twice", name, key);
+    if (!to.emplace(key, unescaped(value)).second)
+      throw Error(refused("speculative"), "{}: {} is given twice", name, key);
   }
 }
 
@@ -140,7 +143,7 @@ std::map<std::string, std::string> read_drafter_settings(std::string_view text, 
   for (const auto& [key, value] : settings) {
     const std::size_t dot = key.find('.');
     if (dot == std::string::npos || dot == 0 || dot + 1 == key.size()) {
-      throw Error("{}: expected TYPE.KEY=VALUE, found '{}={}'", name, key, value);
+      throw Error(refused("speculative"), "{}: expected TYPE.KEY=VALUE, found '{}={}'", name, key, value);
     }
   }
   return settings;
@@ -151,7 +154,7 @@ void apply(const PlanText& text, SpeculationPlan& plan) {
   std::set<std::string_view> said;
   for (const auto& [name, written] : text.settings) {
     const PlanKey& key = find_plan_key(name);
-    if (!said.insert(key.key).second) throw Error("{} is given twice", name);
+    if (!said.insert(key.key).second) throw Error(refused("speculative"), "{} is given twice", name);
     // Settings within a value are taken apart before their backslashes are.
     set_value(plan, key, has_settings(key) ? written : unescaped(written));
   }

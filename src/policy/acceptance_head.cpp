@@ -43,7 +43,8 @@ void AcceptanceHead::reserve(std::size_t rows) {
 
 void AcceptanceHead::set_input(std::size_t r, std::span<const float> state) {
   if (state.size() != width_)
-    throw Error("acceptance head: made for hidden states of {}, the drafter's have {}", width_, state.size());
+    throw Error(ErrorKind::Internal, "acceptance head: made for hidden states of {}, the drafter's have {}",
+                width_, state.size());
   float* x = inputs_.data() + r * width_;
   if (norm_eps_ < 0) {
     std::copy(state.begin(), state.end(), x);

@@ -128,7 +128,8 @@ std::unique_ptr<PolicyModel> load_acceptance_policy(const PolicySource& source) 
   }
   std::shared_ptr<AcceptanceHead> head;
   if (!folder.empty()) {
-    if (source.target == nullptr) throw Error("policy acceptance: {}: there is no target for it", folder);
+    if (source.target == nullptr)
+      throw Error(ErrorKind::Internal, "policy acceptance: {}: there is no target for it", folder);
     head = std::make_shared<AcceptanceHead>(folder, source.fingerprint(), source.target->backend());
   }
   return std::make_unique<AcceptanceModel>(std::move(head), options, chain_limits(a), std::move(warning));

@@ -35,7 +35,8 @@ void PolicyArguments::check_all_read() const {
   for (const PlanKey& limit : plan_keys()) {
     if (limit.shape == PlanKey::Shape::None || !is_given(plan_, limit)) continue;
     if (read_limits_.count(limit.key) > 0) continue;
-    throw Error("policy {}: {}: with these settings it is not read", name(), limit.key);
+    throw Error(refused("speculative"), "policy {}: {}: with these settings it is not read", name(),
+                limit.key);
   }
 }
 

@@ -11,7 +11,8 @@ namespace {
 class AutoModel final : public PolicyModel {
  public:
   std::unique_ptr<TreePolicy> make(const DrafterIdentity& drafter) override {
-    throw Error("policy auto steers the drafters of a sequence together, not {} alone", drafter.name);
+    throw Error(refused("speculative"),
+                "policy auto steers the drafters of a sequence together, not {} alone", drafter.name);
   }
 
   SequencePolicies make_all(std::span<const DrafterIdentity> drafters) override {
@@ -47,6 +48,7 @@ std::unique_ptr<PolicyModel> load_auto_policy(const PolicySource& source) {
   for (const char* part : {"c2t", "hetero", "acceptance"}) {
     if (source.arguments.has(part)) {
       throw Error(
+          refused("speculative"),
           "policy auto: {}: auto calibrates the drafter's own probabilities, which know as much; use policy "
           "{}",
           part, part);

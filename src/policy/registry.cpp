@@ -30,7 +30,7 @@ const PolicyType& find_policy_type(std::string_view name) {
     if (name == type.name) return type;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", type.name);
   }
-  throw Error("unknown speculation policy '{}'; known: {}", name, known);
+  throw Error(refused("speculative"), "unknown speculation policy '{}'; known: {}", name, known);
 }
 
 namespace {
@@ -66,7 +66,8 @@ void check_limits(const SpeculationPlan& plan, std::string_view PlanKey::*name) 
     if (one && policy.name == "chain") continue;
     const PolicyType& type = find_policy_type(policy.name);
     if (type.limits.empty()) {
-      throw Error("{}: policy {} decides that itself: expected it without, or another policy", limit.*name,
+      throw Error(refused("speculative"),
+                  "{}: policy {} decides that itself: expected it without, or another policy", limit.*name,
                   policy.name);
     }
     std::string readers;
@@ -79,7 +80,8 @@ void check_limits(const SpeculationPlan& plan, std::string_view PlanKey::*name) 
                                    : fmt::format(":{}={}", word.substr(mark + 1), word[mark] == '?' ? 1 : 0);
       readers += fmt::format("{}{}{}", readers.empty() ? "" : ", ", other.name, with);
     }
-    throw Error("{}: policy {} does not read it: expected it without, or one of the policies {}", limit.*name,
+    throw Error(refused("speculative"),
+                "{}: policy {} does not read it: expected it without, or one of the policies {}", limit.*name,
                 policy.name, readers);
   }
 }

@@ -103,7 +103,8 @@ class StaticModel final : public PolicyModel {
       names += (names.empty() ? "" : ",") + drafter.name;
     }
     if (!fills) {
-      throw Error("static tree '{}': speculation type '{}' ranks no candidates and cannot fill it", name_,
+      throw Error(refused("speculative"),
+                  "static tree '{}': speculation type '{}' ranks no candidates and cannot fill it", name_,
                   names);
     }
     return PolicyModel::make_all(drafters);
@@ -127,7 +128,8 @@ class StaticModel final : public PolicyModel {
 std::unique_ptr<PolicyModel> load_static_policy(const PolicySource& source) {
   std::string shape = source.arguments.limit(&SpeculationPlan::static_tree);
   if (shape.empty())
-    throw Error("policy static needs a tree: expected its name or file (tree=, --spec-tree)");
+    throw Error(refused("speculative"),
+                "policy static needs a tree: expected its name or file (tree=, --spec-tree)");
   TreePaths paths = load_tree_paths(shape);
   return std::make_unique<StaticModel>(std::move(shape), std::move(paths), chain_limits(source.arguments));
 }

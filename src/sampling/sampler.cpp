@@ -29,7 +29,7 @@ void resize_kept(SamplerScratch& s, std::size_t count) {
 /// The model's own logits are finite: what is minus infinity was made so.
 [[noreturn]] void throw_unusable(float highest) {
   if (highest < 0) throw NothingAllowed();
-  throw Error("sampler: the highest logit is {}", highest);
+  throw Error(ErrorKind::Internal, "sampler: the highest logit is {}", highest);
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ Sampler::Sampler(SamplingOptions params, std::int64_t vocab_size, int noise_rows
       noise_(params_.seed, std::max<std::int64_t>(vocab_size, 1), noise_rows),
       draft_noise_(params_.seed ^ kDraftStream, std::max<std::int64_t>(vocab_size, 1), noise_rows) {
   if (vocab_size < 1 || vocab_size > std::numeric_limits<TokenId>::max()) {
-    throw Error("sampler: a vocabulary of {} tokens is not possible", vocab_size);
+    throw Error(ErrorKind::Internal, "sampler: a vocabulary of {} tokens is not possible", vocab_size);
   }
   validate(params_, vocab_size);
   scratch_.reserve(params_, vocab_size);
@@ -62,10 +62,11 @@ Sampler::Sampler(SamplingOptions params, std::int64_t vocab_size, int noise_rows
 
 void Sampler::check(std::span<const float> logits) const {
   if (static_cast<std::int64_t>(logits.size()) != vocab_size_) {
-    throw Error("sampler: expected {} logits, found {}", vocab_size_, logits.size());
+    throw Error(ErrorKind::Internal, "sampler: expected {} logits, found {}", vocab_size_, logits.size());
   }
   if (const std::int64_t bad = first_invalid_logit(logits.data(), vocab_size_); bad >= 0) {
-    throw Error("sampler: the logit of token {} is {}", bad, logits[static_cast<std::size_t>(bad)]);
+    throw Error(ErrorKind::Internal, "sampler: the logit of token {} is {}", bad,
+                logits[static_cast<std::size_t>(bad)]);
   }
 }
 

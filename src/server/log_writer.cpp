@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/start_thread.h"
 
 namespace augur {
 namespace {
@@ -32,7 +33,8 @@ LogTarget::LogTarget(const std::string& file) : descriptor_(STDERR_FILENO), owne
   if (owned_) {
     descriptor_ = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
                          S_IRUSR | S_IWUSR | S_IRGRP);
-    if (descriptor_ < 0) throw Error("{}: cannot be opened for the log: {}", file, std::strerror(errno));
+    if (descriptor_ < 0)
+      throw Error(ErrorKind::NotFound, "{}: cannot be opened for the log: {}", file, std::strerror(errno));
   }
   struct stat status {};
   if (::fstat(descriptor_, &status) != 0) {
@@ -82,7 +84,10 @@ void LogTarget::wait(int milliseconds) const {
 }
 
 LogWriter::LogWriter(const std::string& file, std::function<void(const std::string&)> report)
-    : file_(file), report_(std::move(report)), target_(file), thread_([this] { run(); }) {}
+    : file_(file),
+      report_(std::move(report)),
+      target_(file),
+      thread_(start_thread("augur-log", [this] { run(); })) {}
 
 LogWriter::~LogWriter() {
   {

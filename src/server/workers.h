@@ -20,7 +20,7 @@ class Workers {
     std::function<void()> run;        ///< does not throw
   };
 
-  explicit Workers(int threads) : pool_(threads) {}
+  explicit Workers(int threads) : pool_(threads, "augur-worker") {}
   /// Ends what runs, drops what waits.
   ~Workers();
   Workers(const Workers&) = delete;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/start_thread.h"
+
 namespace augur {
 
 void JobPool::finish() {
@@ -24,7 +26,7 @@ void JobPool::add(std::function<void()> job) {
 /// Without one more the others do the job; without any it is not taken. With the mutex held.
 void JobPool::start_thread() {
   try {
-    threads_.emplace_back([this] { run(); });
+    threads_.push_back(augur::start_thread(name_, [this] { run(); }));
   } catch (...) {
     if (!threads_.empty()) return;
     jobs_.pop_back();
@@ -33,6 +35,7 @@ void JobPool::start_thread() {
 }
 
 void JobPool::run() {
+  if (begin_) begin_();
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace augur {
@@ -13,7 +14,9 @@ namespace augur {
 /// no idle one, up to `threads`. Any thread may call add().
 class JobPool {
  public:
-  explicit JobPool(int threads) : most_(static_cast<std::size_t>(threads)) {}
+  /// `name`: of the threads (start_thread()). `begin`: what each does first; may be empty.
+  JobPool(int threads, const char* name, std::function<void()> begin = {})
+      : most_(static_cast<std::size_t>(threads)), name_(name), begin_(std::move(begin)) {}
   ~JobPool() { finish(); }
   JobPool(const JobPool&) = delete;
   JobPool& operator=(const JobPool&) = delete;
@@ -29,6 +32,8 @@ class JobPool {
   void run();
 
   const std::size_t most_;
+  const char* const name_;
+  const std::function<void()> begin_;
   std::mutex mutex_;
   std::condition_variable more_;
   std::deque<std::function<void()>> jobs_;

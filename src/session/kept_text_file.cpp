@@ -275,9 +275,11 @@ Content open_content(const MappedFile& file, int expected_law, std::int64_t most
   std::memcpy(numbers, bytes.data() + kMagic.size(), sizeof(numbers));
   const auto [format, law, header, body, hash] =
       std::tuple(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]);
-  if (format != kFormat) throw Error("{}: format {}: expected {}", file.path(), format, kFormat);
+  if (format != kFormat)
+    throw Error(ErrorKind::Unsupported, "{}: format {}: expected {}", file.path(), format, kFormat);
   if (law != static_cast<std::uint64_t>(expected_law)) {
-    throw Error("{}: was computed under {}: expected {}, this server's; the text must be read again",
+    throw Error(ErrorKind::Unsupported,
+                "{}: was computed under {}: expected {}, this server's; the text must be read again",
                 file.path(), described(law), described(static_cast<std::uint64_t>(expected_law)));
   }
   const auto rest = static_cast<std::uint64_t>(size - kHeadBytes);
@@ -286,7 +288,8 @@ Content open_content(const MappedFile& file, int expected_law, std::int64_t most
                 header, body);
   }
   if (static_cast<std::int64_t>(body) > most_bytes) {
-    throw Error("{}: {} bytes: kept texts may take {}", file.path(), body, most_bytes);
+    throw Error(ErrorKind::OutOfMemory, "{}: {} bytes: kept texts may take {}", file.path(), body,
+                most_bytes);
   }
   const Bytes head = bytes.subspan(kHeadBytes, header);
   const Bytes behind = bytes.subspan(kHeadBytes + header);
@@ -350,7 +353,8 @@ KeptText read_kept_text(const std::filesystem::path& path, const KeptTextForm& f
   if (!header.is_object()) throw Error("{}: its header is to be an object", name);
   const std::string fingerprint = JsonFields(header, name).find_string("fingerprint").value_or("");
   if (fingerprint != form.fingerprint) {
-    throw Error("{}: is of '{}': expected '{}', as this server's system_fingerprint is", name, fingerprint,
+    throw Error(ErrorKind::Unsupported,
+                "{}: is of '{}': expected '{}', as this server's system_fingerprint is", name, fingerprint,
                 form.fingerprint);
   }
   const std::int64_t tokens = count_of(header, "tokens", std::min(kMostTokens, form.target.capacity()), name);

@@ -16,14 +16,19 @@
 
 #include "base/error.h"
 #include "base/out_of_memory.h"
+#include "base/own_environment.h"
+#include "base/process_mark.h"
+#include "base/start_thread.h"
 #include "base/system_memory.h"
 #include "draft/lookup/earlier_outputs.h"
 #include "engine/batch.h"
 #include "engine/engine_access.h"
+#include "engine/engine_owner.h"
 #include "engine/owner_name.h"
 #include "session/job_pool.h"
 #include "session/kept_text_file.h"
 #include "session/kv_budget.h"
+#include "session/session_access.h"
 #include "session/turns.h"
 
 namespace augur {
@@ -31,10 +36,29 @@ namespace {
 
 /// What the threads of callers and the session's share. Tickets may outlive the session.
 struct Shared {
+  const ProcessMark process;
   std::mutex mutex;
   std::condition_variable work;   ///< for the session's thread: there is something to do
   std::condition_variable ended;  ///< a request has ended
 };
+
+/// Of the session whose thread this is; null: of none.
+thread_local const Shared* serving = nullptr;
+
+void require_here(const Shared& shared) {
+  shared.process.require_here("a session");
+}
+
+/// Error on the session's own threads, which `what` would wait for.
+void require_other_thread(const Shared& shared, const char* what) {
+  require_here(shared);
+  if (serving == &shared)
+    throw Error(
+        ErrorKind::Misuse,
+        "{}: it waits for the session in one of the session's callbacks, which the session waits for: "
+        "callbacks may submit and cancel",
+        what);
+}
 
 }  // namespace
 
@@ -61,6 +85,7 @@ struct Ticket::State {
 };
 
 void Ticket::cancel() {
+  require_here(*state_->shared);
   state_->cancelled = true;
   const std::lock_guard lock(
       state_->shared->mutex);  // the session's thread looks, or sleeps: nothing between
@@ -68,17 +93,21 @@ void Ticket::cancel() {
 }
 
 bool Ticket::ended() const {
+  require_here(*state_->shared);
   const std::lock_guard lock(state_->shared->mutex);
   return state_->result.has_value();
 }
 
 Result Ticket::wait() const {
+  require_here(*state_->shared);
   std::unique_lock lock(state_->shared->mutex);
+  if (!state_->result) require_other_thread(*state_->shared, "Ticket::wait()");
   state_->shared->ended.wait(lock, [&] { return state_->result.has_value(); });
   return *state_->result;
 }
 
 std::vector<std::string> Ticket::warnings() const {
+  require_here(*state_->shared);
   const std::lock_guard lock(state_->shared->mutex);
   return state_->grammar == nullptr ? std::vector<std::string>() : state_->grammar->warnings();
 }
@@ -88,7 +117,8 @@ class Session::Impl {
   using Submitted = std::shared_ptr<Ticket::State>;
 
   Impl(Engine& engine, const SessionOptions& options)
-      : engine_(engine),
+      : engine_(EngineAccess::share(engine)),
+        hold_(EngineAccess::owner(engine), EngineOwner::Use::Session, "Session"),
         options_(checked(options)),
         form_{.fingerprint = engine.info().fingerprint,
               .law = engine.info().law,
@@ -99,10 +129,12 @@ class Session::Impl {
         budget_(options_.memory, options_.cache_bytes, form_, kept_, EngineAccess::drafters(engine)),
         batch_(EngineAccess::decoder(engine)),
         turns_(options_.priorities_across_clients),
-        compilers_(options_.compilers) {
+        compilers_(options_.compilers, "augur-grammar", [this] { serving = shared_.get(); }),
+        files_(1, "augur-files", [this] { serving = shared_.get(); }) {
     if (const std::int64_t least = KvBudget::least(form_.target); options_.memory < least) {
       const auto mib = [](std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
       throw Error(
+          refused("memory"),
           "session: {:.1f} MiB of memory for the keys and values of requests: expected {:.1f} MiB at least, "
           "which {} tokens take",
           mib(options_.memory), mib(least), kKvPageSlots);
@@ -129,32 +161,42 @@ class Session::Impl {
       });
     });
     note_load();
-    thread_ = std::thread([this] { run(); });
+    thread_ = start_thread("augur-session", [this] {
+      serving = shared_.get();
+      run();
+      if (orphaned_) end_orphaned();
+    });
   }
 
   static SessionOptions checked(SessionOptions options) {
     if (options.parallel < 1 || options.parallel > Engine::kMostParallel) {
-      throw Error("session: {} requests at once: expected 1 to {}", options.parallel, Engine::kMostParallel);
+      throw Error(refused("parallel"), "session: {} requests at once: expected 1 to {}", options.parallel,
+                  Engine::kMostParallel);
     }
     if (options.compilers < 1 || options.compilers > SessionOptions::kMostCompilers) {
-      throw Error("session: {} threads for grammars: expected 1 to {}", options.compilers,
-                  SessionOptions::kMostCompilers);
+      throw Error(refused("compilers"), "session: {} threads for grammars: expected 1 to {}",
+                  options.compilers, SessionOptions::kMostCompilers);
     }
-    if (options.queue < 1) throw Error("session: a queue of {}: expected 1 or more", options.queue);
+    if (options.queue < 1)
+      throw Error(refused("queue"), "session: a queue of {}: expected 1 or more", options.queue);
     if (!(options.prompt_share >= 0)) {
-      throw Error("session: prompts may take a share of {}: expected 0 or more", options.prompt_share);
+      throw Error(refused("prompt_share"), "session: prompts may take a share of {}: expected 0 or more",
+                  options.prompt_share);
     }
     if (options.memory < 0 || options.cache_bytes < 0) {
-      throw Error("session: {} bytes of memory, {} of them to keep texts: expected 0 or more", options.memory,
+      throw Error(refused("memory"),
+                  "session: {} bytes of memory, {} of them to keep texts: expected 0 or more", options.memory,
                   options.cache_bytes);
     }
     if (!(options.memory_share > 0 && options.memory_share <= 1)) {
-      throw Error("session: a share of {} of the memory: expected more than 0, at most 1",
+      throw Error(refused("memory_share"),
+                  "session: a share of {} of the memory: expected more than 0, at most 1",
                   options.memory_share);
     }
     if (options.memory == 0) {
       const std::optional<std::int64_t> available = available_memory();
-      if (available == 0) throw Error("session: no memory is left for the texts of requests");
+      if (available == 0)
+        throw Error(ErrorKind::OutOfMemory, "session: no memory is left for the texts of requests");
       options.memory = available
                            ? static_cast<std::int64_t>(static_cast<double>(*available) * options.memory_share)
                            : std::numeric_limits<std::int64_t>::max();
@@ -162,19 +204,37 @@ class Session::Impl {
     return options;
   }
 
+  /// Ends a session that its owner gives up. On one of its own threads nobody can wait for its end: then it
+  /// ends by itself, once its callbacks have returned. In a child of fork there is nobody to end it.
+  static void give_up(std::unique_ptr<Impl> session) {
+    if (session == nullptr) return;
+    Shared& shared = *session->shared_;
+    if (!shared.process.here()) return void(session.release());
+    if (serving != &shared) return;
+    Impl& orphan = *session.release();
+    const std::lock_guard lock(shared.mutex);
+    orphan.closing_ = true;
+    orphan.orphaned_ = true;
+    orphan.cancel_all();
+    orphan.ending_ = true;
+    shared.work.notify_one();
+  }
+
   ~Impl() {
-    {
-      const std::lock_guard lock(shared_->mutex);
-      closing_ = true;
-      cancel_all();
+    if (!orphaned_) {
+      {
+        const std::lock_guard lock(shared_->mutex);
+        closing_ = true;
+        cancel_all();
+      }
+      files_.finish();  // whose jobs end on the thread
+      {
+        const std::lock_guard lock(shared_->mutex);
+        ending_ = true;
+        shared_->work.notify_one();
+      }
+      thread_.join();
     }
-    files_.finish();  // whose jobs end on the thread
-    {
-      const std::lock_guard lock(shared_->mutex);
-      ending_ = true;
-      shared_->work.notify_one();
-    }
-    thread_.join();
     EngineAccess::decoder(engine_).limit_prompts(std::numeric_limits<double>::infinity());
     EngineAccess::decoder(engine_).throw_for_memory(false);
     EngineAccess::decoder(engine_).reuse_prefixes(nullptr);
@@ -183,6 +243,8 @@ class Session::Impl {
   }
 
   Submitted submit(Request request, SubmitOptions options) {
+    require_here();
+    const OwnEnvironment environment;
     const std::optional<Grammar> grammar = request.grammar;
     Submitted state = enqueue(std::move(request), std::move(options));
     try {
@@ -194,7 +256,8 @@ class Session::Impl {
   }
 
   Submitted enqueue(Request request, SubmitOptions options) {
-    if (request.cancel != nullptr) throw Error("session: a submitted request is cancelled by its ticket");
+    if (request.cancel != nullptr)
+      throw Error(refused("cancel"), "session: a submitted request is cancelled by its ticket");
     auto state = std::make_shared<Ticket::State>();
     state->shared = shared_;
     state->request = std::move(request);
@@ -204,7 +267,7 @@ class Session::Impl {
       state->deadline = std::chrono::steady_clock::now() + time_of(state->options.seconds);
     }
     const std::lock_guard lock(shared_->mutex);
-    if (closing_) throw Error("session: it takes in no more requests");
+    if (closing_) throw Error(ErrorKind::Misuse, "session: it takes in no more requests");
     make_room_in_queue(state->options);
     if (const std::optional<Grammar>& grammar = state->request.grammar) {
       state->grammar = EngineAccess::grammars(engine_).find(*grammar);
@@ -269,12 +332,15 @@ class Session::Impl {
       } catch (...) {
         file.emplace().error = failed(std::current_exception()).error;
       }
-      if (file) done(*file);
+      if (!file) return;
+      const HostEnvironment host;
+      done(*file);
     };
   }
 
   /// On the session's thread, between two steps.
   void post(std::function<void()> job) {
+    require_here();
     const std::lock_guard lock(shared_->mutex);
     jobs_.push_back(std::move(job));
     shared_->work.notify_one();
@@ -309,7 +375,8 @@ class Session::Impl {
       const Watch watch;
       auto text = std::make_shared<KeptText>(KeptText{.tokens = {}, .entry = {.target = form_.target}});
       TextFile file = watch.file([&](TextFile& read) {
-        if (options_.cache_bytes == 0) throw Error("{}: this server keeps no texts", path);
+        if (options_.cache_bytes == 0)
+          throw Error(ErrorKind::Unsupported, "{}: this server keeps no texts", path);
         *text = read_kept_text(path, form_, options_.cache_bytes);
         read.tokens = std::ssize(text->tokens);
         read.bytes = text->bytes;
@@ -321,6 +388,7 @@ class Session::Impl {
       }));
       return std::nullopt;
     };
+    require_here();
     files_.add(told(std::move(done), load_file));
   }
 
@@ -334,6 +402,7 @@ class Session::Impl {
   }
 
   std::size_t drain(double seconds) {
+    require_other_thread("Session::drain()");
     std::unique_lock lock(shared_->mutex);
     closing_ = true;
     shared_->work.notify_one();
@@ -346,13 +415,25 @@ class Session::Impl {
   }
 
   SessionLoad load() const {
+    require_here();
     const std::lock_guard lock(shared_->mutex);
     SessionLoad load = load_;
     load.waiting += waiting_.size();
     return load;
   }
 
+  void require_here() const { augur::require_here(*shared_); }
+  void require_other_thread(const char* what) const { augur::require_other_thread(*shared_, what); }
+
  private:
+  /// On the session's thread, at its end.
+  void end_orphaned() {
+    files_.finish();  // whose jobs end on this thread
+    run();
+    thread_.detach();
+    delete this;
+  }
+
   /// Of seconds that may be infinite.
   static std::chrono::steady_clock::duration time_of(double seconds) {
     return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -618,7 +699,8 @@ class Session::Impl {
     const auto check = [](const char* key, std::optional<int> value, std::optional<int> ours, int most) {
       most = std::max(most, ours.value_or(0));
       if (value && *value > most)
-        throw Error("speculation: {}={}: a request may ask for at most {}", key, *value, most);
+        throw Error(refused("speculative"), "speculation: {}={}: a request may ask for at most {}", key,
+                    *value, most);
     };
     check("n-max", asked.draft_max, own.draft_max, options_.drafts.nodes);
     check("size", asked.tree_size, own.tree_size, options_.drafts.nodes);
@@ -651,6 +733,7 @@ class Session::Impl {
       auto generation = EngineAccess::start(engine_, s->request, s->options.on_token, options_.parallel,
                                             s->grammar, s->options.tenant);
       if (s->options.on_warnings && s->grammar && !s->grammar->warnings().empty()) {
+        const HostEnvironment host;
         s->options.on_warnings(s->grammar->warnings());
       }
       generation->sequence().limit_length(budget_.most_tokens(generation->sequence()));
@@ -658,7 +741,8 @@ class Session::Impl {
       started(*s);
     } catch (const Error&) {
       Result refusal = failed(std::current_exception());
-      if (!std::exchange(refusal.refused, true)) refusal.refused_field = field;
+      refusal.refused = true;
+      if (refusal.refused_field.empty()) refusal.refused_field = field;
       done(std::move(refusal));
     } catch (...) {
       done(failed(std::current_exception()));
@@ -677,17 +761,20 @@ class Session::Impl {
       result.finish_reason = FinishReason::Error;
       result.error = fmt::format("as many requests wait as may ({}), and this client has the most of them",
                                  options_.queue);
+      result.error_kind = ErrorKind::QueueFull;
       result.crowded_out = true;
     }
     if (s->expired && result.finish_reason == FinishReason::Cancelled) {
       result.finish_reason = FinishReason::Error;
       result.error = fmt::format("the request has not ended within {} seconds", s->options.seconds);
+      result.error_kind = ErrorKind::Cancelled;
       result.expired = true;
     }
     try {
+      const HostEnvironment host;
       if (s->options.on_result) s->options.on_result(result);
     } catch (...) {
-      result = failed(std::current_exception());
+      result = failed(std::current_exception(), std::move(result));
     }
     s->options = {};  // what the callbacks hold on to
     s->request = {};
@@ -703,7 +790,8 @@ class Session::Impl {
     shared_->ended.notify_all();
   }
 
-  Engine& engine_;
+  Engine engine_;  ///< shares what the caller's has loaded, which may go
+  const EngineOwner::Hold hold_;
   const SessionOptions options_;
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 
@@ -711,9 +799,10 @@ class Session::Impl {
   std::vector<Submitted> waiting_;
   std::vector<Submitted> running_;  ///< taken out of waiting_, and not ended
   std::vector<std::function<void()>> jobs_;
-  bool closing_ = false;    ///< nothing more is taken in
-  bool ending_ = false;     ///< nothing more will come
-  std::int64_t clock_ = 0;  ///< counts what Turn and Client tell the time by
+  bool closing_ = false;                ///< nothing more is taken in
+  bool ending_ = false;                 ///< nothing more will come
+  std::atomic<bool> orphaned_ = false;  ///< it ends by itself
+  std::int64_t clock_ = 0;              ///< counts what Turn and Client tell the time by
   struct Known {
     Client client;
     int requests = 0;  ///< that wait or run
@@ -740,12 +829,20 @@ class Session::Impl {
   const Turns turns_;
   std::thread thread_;
   JobPool compilers_;
-  JobPool files_{1};
+  JobPool files_;
 };
 
-Session::Session(Engine& engine, const SessionOptions& options)
-    : impl_(std::make_unique<Impl>(engine, options)) {}
-Session::~Session() = default;
+Session::Session(Engine& engine, const SessionOptions& options) {
+  const OwnEnvironment environment;
+  impl_ = std::make_unique<Impl>(engine, options);
+}
+Session::~Session() {
+  Impl::give_up(std::move(impl_));
+}
+
+void SessionAccess::require_other_thread(const Session& session, const char* what) {
+  session.impl_->require_other_thread(what);
+}
 
 Ticket Session::submit(Request request, SubmitOptions options) {
   return Ticket(impl_->submit(std::move(request), std::move(options)));
@@ -767,7 +864,7 @@ void Session::forget_text(std::vector<TokenId> tokens, TextFileCallback done, Te
 // NOLINTEND(performance-unnecessary-value-param)
 
 void Session::ping(std::function<void()> done) {
-  impl_->post(std::move(done));
+  impl_->post(hosted(std::move(done)));
 }
 
 std::size_t Session::drain(double seconds) {

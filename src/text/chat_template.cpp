@@ -55,7 +55,8 @@ nlohmann::ordered_json as_variables(const Message& message, std::size_t number, 
     for (const ToolCall& call : message.tool_calls) {
       auto arguments = parse_exact_json(call.arguments);
       if (!arguments.is_object())
-        throw Error("chat message {}: arguments of the call of {}: expected a JSON object", number,
+        throw Error(refused("messages"),
+                    "chat message {}: arguments of the call of {}: expected a JSON object", number,
                     call.name);
       calls.push_back(
           {{"id", to_valid_utf8(call.id)},
@@ -117,7 +118,7 @@ ChatTemplate::ChatTemplate(std::string_view source, const TemplateLimits& limits
   try {
     program_->body = jinja::parse(source);
   } catch (const Error& error) {
-    throw Error("chat template: {}", error.what());
+    throw Error(error.cause(), "chat template: {}", error.what());
   }
 }
 
@@ -134,12 +135,14 @@ MarkedText ChatTemplate::render(const std::vector<Message>& messages, bool add_g
                                 const nlohmann::ordered_json& own) const {
   nlohmann::ordered_json variables = client.is_null() ? nlohmann::ordered_json::object() : client;
   if (!variables.is_object())
-    throw Error("chat template: variables: expected an object, found {}", client.type_name());
+    throw Error(refused("template_kwargs"), "chat template: variables: expected an object, found {}",
+                client.type_name());
   auto list = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const Message& message = messages[i];
     if (std::find(kRoles.begin(), kRoles.end(), message.role) == kRoles.end())
-      throw Error("chat message {}: unsupported role \"{}\" (supported: system, user, assistant, tool)",
+      throw Error(refused("messages"),
+                  "chat message {}: unsupported role \"{}\" (supported: system, user, assistant, tool)",
                   i + 1, message.role);
     list.push_back(as_variables(message, i + 1, program_->reading));
   }
@@ -157,7 +160,8 @@ MarkedText ChatTemplate::render(const nlohmann::ordered_json& client,
                                 const nlohmann::ordered_json& own) const {
   IoThread::must_not_be_current();
   if (!client.is_object())
-    throw Error("chat template: variables: expected an object, found {}", client.type_name());
+    throw Error(refused("template_kwargs"), "chat template: variables: expected an object, found {}",
+                client.type_name());
   jinja::Arena arena(
       {.memory = static_cast<std::size_t>(program_->limits.bytes), .steps = program_->limits.steps});
   try {
@@ -173,9 +177,10 @@ MarkedText ChatTemplate::render(const nlohmann::ordered_json& client,
     for (const std::string_view name : {"tools", "documents"}) set_default(name, jinja::None{});
     return jinja::render(program_->body, context, arena).marked();
   } catch (const jinja::RaisedByTemplate& raised) {
-    throw Error("the chat template does not accept this conversation: {}", raised.what());
+    throw Error(refused("messages"), "the chat template does not accept this conversation: {}",
+                raised.what());
   } catch (const Error& error) {
-    throw Error("chat template: {}", error.what());
+    throw Error(error.cause(), "chat template: {}", error.what());
   }
 }
 

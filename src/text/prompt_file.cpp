@@ -74,7 +74,7 @@ PromptLine parse_line(const std::string& text, const std::string& file, int numb
   try {
     return prompt_of(line, number);
   } catch (const Error& error) {
-    throw Error("{}: {}", where, error.what());
+    throw Error(error.cause(), "{}: {}", where, error.what());
   }
 }
 
@@ -82,7 +82,8 @@ PromptLine parse_line(const std::string& text, const std::string& file, int numb
 
 PromptFile read_prompt_file(const std::filesystem::path& path, int limit) {
   std::ifstream in(path);
-  if (!in || std::filesystem::is_directory(path)) throw Error("{}: cannot be read", path.string());
+  if (!in || std::filesystem::is_directory(path))
+    throw Error(ErrorKind::NotFound, "{}: cannot be read", path.string());
   return read_prompt_file(in, path.string(), limit);
 }
 

@@ -20,7 +20,7 @@ nlohmann::ordered_json client_variables(const ChatText& chat) {
   if (!chat.kwargs.empty()) client = parse_template_kwargs(chat.kwargs);
   if (!chat.tools.empty()) {
     client["tools"] = parse_exact_json(chat.tools);
-    if (!client["tools"].is_array()) throw Error("tools: expected a JSON list");
+    if (!client["tools"].is_array()) throw Error(refused("tools"), "tools: expected a JSON list");
   }
   return client;
 }
@@ -42,22 +42,25 @@ nlohmann::ordered_json own_variables(const ChatText& chat, const Tokenizer& toke
 /// The assistant's last message is to go on.
 void check_continued(const std::vector<Message>& messages) {
   if (messages.empty() || messages.back().role != "assistant")
-    throw Error("the last message is not the assistant's, so it cannot be continued");
+    throw Error(refused("messages"), "the last message is not the assistant's, so it cannot be continued");
   if (!messages.back().tool_calls.empty())
-    throw Error("the last message calls functions, so it cannot be continued");
+    throw Error(refused("messages"), "the last message calls functions, so it cannot be continued");
   if (!messages.back().reasoning.empty())
-    throw Error("the last message has reasoning_content, so it cannot be continued");
+    throw Error(refused("messages"), "the last message has reasoning_content, so it cannot be continued");
   if (messages.size() > 1 && messages[messages.size() - 2].role == "assistant")
-    throw Error("the last two messages are the assistant's: expected one that can be continued");
+    throw Error(refused("messages"),
+                "the last two messages are the assistant's: expected one that can be continued");
 }
 
 }  // namespace
 
 nlohmann::ordered_json parse_template_kwargs(std::string_view kwargs) {
   auto variables = parse_exact_json(kwargs);
-  if (!variables.is_object()) throw Error("chat_template_kwargs: expected a JSON object");
+  if (!variables.is_object())
+    throw Error(refused("template_kwargs"), "chat_template_kwargs: expected a JSON object");
   for (const char* const name : {"messages", "tools", "add_generation_prompt"}) {
-    if (variables.contains(name)) throw Error("chat_template_kwargs.{}: say it in the request itself", name);
+    if (variables.contains(name))
+      throw Error(refused("template_kwargs"), "chat_template_kwargs.{}: say it in the request itself", name);
   }
   return variables;
 }

@@ -95,7 +95,7 @@ TreePaths load_tree_paths(const std::string& name_or_file) {
   if (file_exists(name_or_file)) return read_paths(name_or_file);
   std::string known;
   for (const Named& tree : kTrees) known += (known.empty() ? "" : ", ") + std::string(tree.name);
-  throw Error("static tree '{}': neither a file nor one of {}", name_or_file, known);
+  throw Error(refused("static_tree"), "static tree '{}': neither a file nor one of {}", name_or_file, known);
 }
 
 }  // namespace augur

@@ -21,7 +21,8 @@ VocabularyChoice::VocabularyChoice(const VocabularySpec& spec, const Fingerprint
     clusters_ = ClusterPart::read(spec.path, target);
     if (spec.first == 0) return;
     if (const std::int64_t most = std::max(spec.first, spec.second); most > clusters_->clusters) {
-      throw Error("{}: {} clusters were asked for, there are {}", clusters_->file, most, clusters_->clusters);
+      throw Error(refused("draft_vocabulary"), "{}: {} clusters were asked for, there are {}",
+                  clusters_->file, most, clusters_->clusters);
     }
     clusters_->budget.first = spec.first;
     clusters_->budget.second = spec.second;
@@ -33,7 +34,8 @@ VocabularyChoice::VocabularyChoice(const VocabularySpec& spec, const Fingerprint
   const std::int64_t listed = std::ssize(order_->tokens);
   size_ = spec.size > 0 ? spec.size : order_->complete ? quarter_of(target.vocab) : listed;
   if (size_ > listed) {
-    throw Error("{}: {} tokens were asked for, it lists {}", order_->file, size_, listed);
+    throw Error(refused("draft_vocabulary"), "{}: {} tokens were asked for, it lists {}", order_->file, size_,
+                listed);
   }
   order_->force_in(size_, always);
 }

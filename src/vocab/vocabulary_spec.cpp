@@ -68,6 +68,7 @@ const Name& name_of(VocabularySpec::Kind kind) {
 VocabularySpec VocabularySpec::parse(const std::string& text) {
   const auto fail = [&](std::string_view problem) -> Error {
     return Error(
+        refused("draft_vocabulary"),
         "draft vocabulary '{}': {}; expected auto[:FOLDER], full, frspec[:FILE][:SIZE], pafr[:FILE][:SIZE], "
         "hot[:FILE][:SIZE] or dynaspec[:FOLDER][:K|:K0,K1[:floor]]",
         text, problem);
@@ -118,7 +119,8 @@ VocabularySpec VocabularySpec::located(const std::filesystem::path& parts) const
       return {.kind = kind, .path = folder.string()};
     }
     if (path.empty()) return {};
-    throw Error("draft vocabulary {}: expected frspec or dynaspec in {}", to_string(*this), path);
+    throw Error(refused("draft_vocabulary"), "draft vocabulary {}: expected frspec or dynaspec in {}",
+                to_string(*this), path);
   }
   if (!path.empty()) return *this;
   VocabularySpec spec = *this;

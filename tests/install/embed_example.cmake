@@ -25,6 +25,11 @@ foreach(draft "" ${SOURCE}/models/stories260k)
   endif()
 endforeach()
 
+execute_process(COMMAND ${work}/embed/embed ${work}/no_such_model "Once" RESULT_VARIABLE code ERROR_VARIABLE err)
+if(NOT code EQUAL 2 OR NOT err MATCHES "no_such_model: no such file or folder")
+  message(FATAL_ERROR "a model that is not there: exited with ${code}\n${err}")
+endif()
+
 run(${work}/embed/together ${SOURCE}/models/stories260k "Once upon a time" "One day," "Once upon a time")
 if(NOT output MATCHES "^1: , there was a little girl named Lily\\..*\n2: .+\n3: , there was a little girl named Lily\\.")
   message(FATAL_ERROR "unexpected text: ${output}")

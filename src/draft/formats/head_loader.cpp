@@ -44,8 +44,8 @@ ModelConfig head_layers(nlohmann::json json, const DrafterSource& source, std::s
   if (!json.contains("vocab_size") || json["vocab_size"].is_null()) json["vocab_size"] = target.vocab;
   ModelConfig layers = ModelConfig::from_json(json, file);
   if (layers.hidden % PackedMatrix::kPanel != 0) {
-    throw Error("{}: hidden_size: {} is not supported: expected a multiple of {}", file, layers.hidden,
-                PackedMatrix::kPanel);
+    throw Error(ErrorKind::Unsupported, "{}: hidden_size: {} is not supported: expected a multiple of {}",
+                file, layers.hidden, PackedMatrix::kPanel);
   }
   return layers;
 }

@@ -57,7 +57,8 @@ MarkovHead::MarkovHead(HeadLoader& loader, const DflashKeys& keys, std::int64_t 
     kind_ = Kind::Rnn;
     open_mixer("markov_head.joint_proj", 3 * rank_, 2 * rank_ + hidden_);
   } else if (type != "vanilla") {
-    typed.fail("markov_head_type", fmt::format("{:?} is not supported (vanilla, gated, rnn)", type));
+    typed.fail("markov_head_type", fmt::format("{:?} is not supported (vanilla, gated, rnn)", type),
+               ErrorKind::Unsupported);
   }
   if (loader.has("confidence_head.proj.weight")) {
     const bool with_markov = keys.flag("confidence_head_with_markov", true);

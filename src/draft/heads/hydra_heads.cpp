@@ -69,7 +69,8 @@ std::unique_ptr<DrafterModel> load_hydra_drafter(const DrafterSource& source) {
   const nlohmann::json& config = source.head->config();
   // Ungrounded heads would read something else; nobody published one.
   if (const auto grounded = config.find("grounded_heads"); grounded != config.end() && *grounded == false) {
-    throw Error("{}: grounded_heads is false: such heads are not supported", source.head->path().string());
+    throw Error(ErrorKind::Unsupported, "{}: grounded_heads is false: such heads are not supported",
+                source.head->path().string());
   }
 
   auto weights = std::make_unique<HeadsWeights>(source.target);

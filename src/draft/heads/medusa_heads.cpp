@@ -52,7 +52,8 @@ std::unique_ptr<DrafterModel> load_medusa_drafter(const DrafterSource& source) {
   const WeightStore& store = file.store();
   const Layout layout = find_layout(store);
   if (store.find(layout.prefix + "token_map") != nullptr) {
-    throw Error("{}: heads over a part of the vocabulary ({}token_map) are not supported",
+    throw Error(ErrorKind::Unsupported,
+                "{}: heads over a part of the vocabulary ({}token_map) are not supported",
                 store.description(), layout.prefix);
   }
   auto weights = std::make_unique<HeadsWeights>(source.target);

@@ -45,7 +45,7 @@ Datastore::Datastore(const std::filesystem::path& path, const Tokenizer& tokeniz
   Header header;
   if (bytes.size() >= sizeof header) std::memcpy(&header, bytes.data(), sizeof header);
   if (std::string_view(header.magic.data(), header.magic.size()) != kMagic) {
-    throw Error("{}: no datastore (augur datastore build makes one)", file_.path());
+    throw Error(ErrorKind::NotFound, "{}: no datastore (augur datastore build makes one)", file_.path());
   }
   const std::uint64_t entries = (bytes.size() - sizeof header) / 8;
   if (header.tokens != entries || entries * 8 + sizeof header != bytes.size()) {

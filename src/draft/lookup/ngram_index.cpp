@@ -23,7 +23,8 @@ std::uint64_t extend(std::uint64_t hash, TokenId token) {
 
 NgramIndex::NgramIndex(int min, int max, std::int64_t reserved) : min_(min), max_(max) {
   if (min < 1 || max < min) {
-    throw Error("ngram drafter: lengths {} to {} are not possible; expected 1 <= min <= max", min, max);
+    throw Error(refused("speculative"),
+                "ngram drafter: lengths {} to {} are not possible; expected 1 <= min <= max", min, max);
   }
   const auto tokens = static_cast<std::size_t>(reserved);
   tokens_.reserve(tokens);

@@ -34,7 +34,8 @@ class Keys {
       const bool equal =
           std::adjacent_find(by_layer.begin(), by_layer.end(), std::not_equal_to<>()) == by_layer.end();
       if (by_layer.empty() || !equal) {
-        throw Error("{}: {}: layers of different sizes are not supported", file_.name(), name);
+        throw Error(ErrorKind::Unsupported, "{}: {}: layers of different sizes are not supported",
+                    file_.name(), name);
       }
       value = by_layer.front();
     } else {
@@ -145,7 +146,7 @@ Json rope_scaling(const GgufFile& file, const GgufArchitecture& known, const Key
   const auto* factors = file.find_tensor("rope_freqs.weight");
   if (factors != nullptr) {
     if (type && *type != "none") {
-      throw Error("{}: {} is {} and there are rope_freqs: not supported", file.name(),
+      throw Error(ErrorKind::Unsupported, "{}: {} is {} and there are rope_freqs: not supported", file.name(),
                   keys.full("rope.scaling.type"), *type);
     }
     return frequency_factors(file, *factors, dims, theta);
@@ -159,7 +160,8 @@ Json rope_scaling(const GgufFile& file, const GgufArchitecture& known, const Key
   if (*type == "none") return nullptr;
   if (*type == "linear") return {{"rope_type", "linear"}, {"factor", keys.number("rope.scaling.factor")}};
   if (*type != "yarn") {
-    throw Error("{}: {}: {:?} is not supported", file.name(), keys.full("rope.scaling.type"), *type);
+    throw Error(ErrorKind::Unsupported, "{}: {}: {:?} is not supported", file.name(),
+                keys.full("rope.scaling.type"), *type);
   }
   const double factor = keys.number("rope.scaling.factor");
   Json yarn = {{"rope_type", "yarn"}, {"factor", factor}};
@@ -231,7 +233,8 @@ std::int64_t size_of_layers(const GgufFile& file, const std::string& key,
   for (const std::int64_t of_layer : by_layer) {
     if (of_layer == 0) continue;
     if (of_layer < 0 || (size != 0 && of_layer != size))
-      throw Error("{}: {}: layers of different sizes are not supported", file.name(), key);
+      throw Error(ErrorKind::Unsupported, "{}: {}: layers of different sizes are not supported", file.name(),
+                  key);
     size = of_layer;
   }
   return size;
@@ -399,11 +402,13 @@ void refuse_extensions(const GgufFile& file, const GgufArchitecture& known, cons
   const std::string sections = keys.full("rope.dimension_sections");
   for (const std::int64_t dims : file.find_ints(sections).value_or(std::vector<std::int64_t>())) {
     if (dims != 0)
-      throw Error("{}: {}: other positions than text's are not supported", file.name(), sections);
+      throw Error(ErrorKind::Unsupported, "{}: {}: other positions than text's are not supported",
+                  file.name(), sections);
   }
   const std::string drafting = keys.full("nextn_predict_layers");
   if (!known.drafts && file.find_int(drafting).value_or(0) != 0) {
-    throw Error("{}: {}: layers that draft are not supported for this architecture", file.name(), drafting);
+    throw Error(ErrorKind::Unsupported, "{}: {}: layers that draft are not supported for this architecture",
+                file.name(), drafting);
   }
 }
 
@@ -589,8 +594,8 @@ nlohmann::json gguf_config(const GgufFile& file) {
   if (known->windows) {
     add_windows(file, *known, keys, config);
   } else if (file.find_int(keys.full("attention.sliding_window")).value_or(0) != 0) {
-    throw Error("{}: {}: sliding windows are not supported for this architecture", file.name(),
-                keys.full("attention.sliding_window"));
+    throw Error(ErrorKind::Unsupported, "{}: {}: sliding windows are not supported for this architecture",
+                file.name(), keys.full("attention.sliding_window"));
   }
   add_scales(*known, keys, hidden, heads, config);
   config["torch_dtype"] = "bfloat16";

@@ -98,7 +98,7 @@ std::string_view text(std::span<const std::byte> bytes) {
 GgufType read_type(Cursor& in, const std::string& file, std::string_view key) {
   const auto type = in.number<std::uint32_t>(key);
   if (type > static_cast<std::uint32_t>(GgufType::F64)) {
-    throw Error("{}: {}: unknown metadata type {}", file, key, type);
+    throw Error(ErrorKind::Unsupported, "{}: {}: unknown metadata type {}", file, key, type);
   }
   return static_cast<GgufType>(type);
 }
@@ -220,10 +220,11 @@ GgufFile GgufFile::parse(std::span<const std::byte> bytes, std::string name) {
   if (in.number<std::uint32_t>("the magic number") != kMagic) throw Error("{}: not a GGUF file", self.name);
   file.version_ = in.number<std::uint32_t>("the version");
   if (file.version_ != 0 && (file.version_ & 0xffff) == 0) {
-    throw Error("{}: big-endian GGUF files are not supported", self.name);
+    throw Error(ErrorKind::Unsupported, "{}: big-endian GGUF files are not supported", self.name);
   }
   if (file.version_ != 2 && file.version_ != 3) {
-    throw Error("{}: GGUF version {} is not supported (expected 2 or 3)", self.name, file.version_);
+    throw Error(ErrorKind::Unsupported, "{}: GGUF version {} is not supported (expected 2 or 3)", self.name,
+                file.version_);
   }
   const auto tensor_count = in.count(8 + 4 + 8 + 4 + 8, "the number of tensors");
   const auto metadata_count = in.count(8 + 4 + 1, "the number of metadata entries");
@@ -366,8 +367,8 @@ StoredTensor GgufFile::tensor(const GgufTensorInfo& info) const {
   const GgufPart& part = parts_[info.part];
   const auto dtype = ggml_dtype(info.type);
   if (!dtype) {
-    throw Error("{}: tensor {}: the element type {} ({}) is not supported", part.name, info.name,
-                ggml_type_name(info.type), info.type);
+    throw Error(ErrorKind::Unsupported, "{}: tensor {}: the element type {} ({}) is not supported", part.name,
+                info.name, ggml_type_name(info.type), info.type);
   }
   const auto size = storage_bytes(*dtype, info.shape);
   if (!size) {

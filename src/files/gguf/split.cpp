@@ -108,7 +108,8 @@ GgufFile GgufFile::open(const std::filesystem::path& path) {
   }
   const auto open_part = [&](std::int64_t i) {
     const std::string part = split_name({.prefix = name->prefix, .number = i, .count = count});
-    if (!file_exists(part)) throw Error("{}: is missing: part {} of {} of a split GGUF file", part, i, count);
+    if (!file_exists(part))
+      throw Error(ErrorKind::NotFound, "{}: is missing: part {} of {} of a split GGUF file", part, i, count);
     return open_alone(part);
   };
   std::vector<GgufFile> parts;

@@ -48,8 +48,8 @@ class GgufStore final : public WeightStore {
     if (architecture != kHeadArchitecture && find_gguf_architecture(architecture) == nullptr) {
       std::string known;
       for (const GgufArchitecture& one : gguf_architectures()) known += fmt::format("{}, ", one.name);
-      throw Error("{}: architecture {:?} is not supported (expected {}{})", description_, architecture, known,
-                  kHeadArchitecture);
+      throw Error(ErrorKind::Unsupported, "{}: architecture {:?} is not supported (expected {}{})",
+                  description_, architecture, known, kHeadArchitecture);
     }
   }
 

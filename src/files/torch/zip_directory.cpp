@@ -76,14 +76,16 @@ Directory find_directory(const Reader& zip) {
     throw Error("{}: not a complete zip archive: its directory at the end is missing (truncated?)",
                 zip.file());
   if (zip.u16(*end + 4) != 0 || zip.u16(*end + 6) != 0)
-    throw Error("{}: zip archives split over several volumes are not supported", zip.file());
+    throw Error(ErrorKind::Unsupported, "{}: zip archives split over several volumes are not supported",
+                zip.file());
   if (*end < kLocatorSize || zip.u32(*end - kLocatorSize) != kEnd64Locator)
     return {.entries = zip.u16(*end + 10), .offset = zip.u32(*end + 16), .size = zip.u32(*end + 12)};
   const std::uint64_t end64 = zip.u64(*end - kLocatorSize + 8);
   zip.range(end64, kEnd64Size, "the zip64 end record");
   if (zip.u32(end64) != kEnd64) throw Error("{}: byte {} should be a zip64 end record", zip.file(), end64);
   if (zip.u32(end64 + 16) != 0 || zip.u32(end64 + 20) != 0)
-    throw Error("{}: zip archives split over several volumes are not supported", zip.file());
+    throw Error(ErrorKind::Unsupported, "{}: zip archives split over several volumes are not supported",
+                zip.file());
   return {.entries = zip.u64(end64 + 32), .offset = zip.u64(end64 + 48), .size = zip.u64(end64 + 40)};
 }
 

@@ -24,7 +24,8 @@ Lowering::Lowering(Normaliser& normaliser, const SchemaOptions& options)
       texts_(text_, json_) {}
 
 void Lowering::refuse(const std::string& what) const {
-  throw Error("JSON schema: {}{}", place_ == nullptr ? "#" : normaliser_.document().place(place_), what);
+  throw Error(ErrorKind::Unsupported, "JSON schema: {}{}",
+              place_ == nullptr ? "#" : normaliser_.document().place(place_), what);
 }
 
 PiecePtr Lowering::rule_of(PiecePtr body) {

@@ -32,7 +32,7 @@ const std::vector<Constraint>& Normaliser::expand(const Conjunction& all) {
 void Normaliser::solve(State state, std::vector<Constraint>& results) {
   spend_steps(256);
   if (++steps_ > kMostSteps || results.size() > kMostAlternatives) {
-    throw Error("JSON schema: its alternatives combine to too many");
+    throw Error(ErrorKind::Unsupported, "JSON schema: its alternatives combine to too many");
   }
   Constraint& own = state.own;
   if (own.string.length.contradictory()) own.types &= ~unsigned{kString};

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "augur/error.h"
 #include "grammar/schema/automaton.h"
 #include "grammar/schema/constraint.h"
 #include "grammar/schema/document.h"
@@ -82,7 +83,8 @@ class Normaliser {
   Bound bound(const Json& schema, const std::string& key, const Json& value, bool& applies) const;
   Counts counts(const Json& schema, const std::string& key, const Json& value) const;
   const Json& made(Json schema);
-  [[noreturn]] void refuse(const Json& schema, std::string_view key, std::string_view why) const;
+  [[noreturn]] void refuse(const Json& schema, std::string_view key, std::string_view why,
+                           ErrorKind kind = ErrorKind::Malformed) const;
 
   Document& document_;
   std::map<Conjunction, std::vector<Constraint>> known_;

@@ -113,17 +113,17 @@ void Normaliser::negate_keyword(const Json& schema, const std::string& key, cons
   } else if (key == "contains") {
     if (document_.draft() < Draft::Six) return;
     if (schema.contains("minContains") || schema.contains("maxContains"))
-      refuse(schema, key, "is not enforced under not");
+      refuse(schema, key, "is not enforced under not", ErrorKind::Unsupported);
     branch.own.types = kArray;
     branch.own.array.layers.push_back({{}, Literal{&value, false}});
     done();
   } else if (key == "format") {
     if (value.is_string() && known_format(value.get<std::string>()))
-      refuse(schema, key, "is not enforced under not");
+      refuse(schema, key, "is not enforced under not", ErrorKind::Unsupported);
   } else if (key == "uniqueItems") {
-    if (value == true) refuse(schema, key, "is not enforced under not");
+    if (value == true) refuse(schema, key, "is not enforced under not", ErrorKind::Unsupported);
   } else if (key == "propertyNames" || key == "unevaluatedProperties" || key == "unevaluatedItems") {
-    if (value != true) refuse(schema, key, "is not enforced under not");
+    if (value != true) refuse(schema, key, "is not enforced under not", ErrorKind::Unsupported);
   }
 }
 
@@ -154,7 +154,8 @@ void Normaliser::negate_members(const Json& schema, Choice& choice) {
       choice.branches.push_back(std::move(branch));
       continue;
     }
-    refuse(schema, key, "is not enforced under not, or where alternatives of oneOf overlap");
+    refuse(schema, key, "is not enforced under not, or where alternatives of oneOf overlap",
+           ErrorKind::Unsupported);
   }
 }
 
@@ -181,7 +182,7 @@ void Normaliser::negate_items(const Json& schema, Choice& choice) {
   } else if (layer.prefix.empty()) {
     branch.own.array.contains.push_back({{layer.rest->schema, false}, {1, kWithoutEnd}});
   } else {
-    refuse(schema, "items", "is not enforced under not beside items that come first");
+    refuse(schema, "items", "is not enforced under not beside items that come first", ErrorKind::Unsupported);
   }
   choice.branches.push_back(std::move(branch));
 }

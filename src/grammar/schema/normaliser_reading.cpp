@@ -149,7 +149,7 @@ void Normaliser::read_keyword(const Json& schema, const std::string& key, const 
     try {
       texts_of_pattern(value.get<std::string>());
     } catch (const Error& error) {
-      refuse(schema, key, fmt::format("cannot be enforced: {}", error.what()));
+      refuse(schema, key, fmt::format("cannot be enforced: {}", error.what()), ErrorKind::Unsupported);
     } catch (const AutomatonTooLarge&) {
     }
     own.string.patterns.push_back(value.get<std::string>());
@@ -158,7 +158,8 @@ void Normaliser::read_keyword(const Json& schema, const std::string& key, const 
     const auto name = value.get<std::string>();
     if (!known_format(name)) return;
     if (!pattern_of_format(name)) {
-      if ((own.types & kString) != 0) refuse(schema, key, "is none that can be enforced");
+      if ((own.types & kString) != 0)
+        refuse(schema, key, "is none that can be enforced", ErrorKind::Unsupported);
       return;
     }
     own.string.formats.push_back(name);
@@ -205,9 +206,11 @@ void Normaliser::read_object(const Json& schema, State& state) {
       try {
         texts_of_pattern(pattern);
       } catch (const Error& error) {
-        refuse(schema, "patternProperties", fmt::format("cannot be enforced: {}", error.what()));
+        refuse(schema, "patternProperties", fmt::format("cannot be enforced: {}", error.what()),
+               ErrorKind::Unsupported);
       } catch (const AutomatonTooLarge&) {
-        refuse(schema, "patternProperties", fmt::format("has a pattern that is too large: {}", pattern));
+        refuse(schema, "patternProperties", fmt::format("has a pattern that is too large: {}", pattern),
+               ErrorKind::Unsupported);
       }
       layer.patterns.push_back({pattern, {&one, true}});
     }
@@ -280,7 +283,8 @@ void Normaliser::read_unevaluated(const Json& schema, State& state) {
       schema.contains("unevaluatedProperties") ? "unevaluatedProperties" : "unevaluatedItems";
   if (schema[key] == true) return;
   if (!gather(schema, members, items, all_members, all_items, 0)) {
-    refuse(schema, key, "is not enforced beside keywords whose outcome depends on the value");
+    refuse(schema, key, "is not enforced beside keywords whose outcome depends on the value",
+           ErrorKind::Unsupported);
   }
   if (schema.contains("unevaluatedProperties") && !all_members) {
     members.rest = Literal{&schema["unevaluatedProperties"], true};

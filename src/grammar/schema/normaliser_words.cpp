@@ -14,8 +14,9 @@ constexpr double kLongest = 10000;  ///< of lengths and counts
 
 }  // namespace
 
-void Normaliser::refuse(const Json& schema, std::string_view key, std::string_view why) const {
-  throw Error("JSON schema: {}/{} {}", document_.place(&schema), key, why);
+void Normaliser::refuse(const Json& schema, std::string_view key, std::string_view why,
+                        ErrorKind kind) const {
+  throw Error(kind, "JSON schema: {}/{} {}", document_.place(&schema), key, why);
 }
 
 const Json* Normaliser::target(const Json& schema, const std::string& key) {
@@ -25,7 +26,8 @@ const Json* Normaliser::target(const Json& schema, const std::string& key) {
   const Json* const found = document_.resolve(&schema, written);
   if (key != "$ref" && document_.depends_on_path(found, written)) {
     refuse(schema, key,
-           fmt::format("'{}' leads to another schema by each way to it, which is not supported", written));
+           fmt::format("'{}' leads to another schema by each way to it, which is not supported", written),
+           ErrorKind::Unsupported);
   }
   return found;
 }

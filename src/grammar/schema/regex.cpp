@@ -31,7 +31,7 @@ class Parser {
 
  private:
   [[noreturn]] void refuse(std::string_view what) const {
-    throw Error("the expression '{}' has {}, which is not supported", text_, what);
+    throw Error(ErrorKind::Unsupported, "the expression '{}' has {}, which is not supported", text_, what);
   }
   bool more() const { return at_ < points_.size(); }
   bool next_is(CodePoint c) const { return more() && points_[at_] == c; }
@@ -304,7 +304,7 @@ int add(Nfa& nfa, const RegexPtr& regex, int end) {
     case EcmaRegex::Kind::NotAhead:
       break;
   }
-  throw Error("an expression looks ahead where that is not supported");
+  throw Error(ErrorKind::Unsupported, "an expression looks ahead where that is not supported");
 }
 
 Automaton simple(const RegexPtr& regex) {
@@ -337,7 +337,8 @@ Automaton in_a_row(std::vector<RegexPtr> parts) {
         behind = united(behind, in_a_row(with));
       }
     } else if (part->kind == EcmaRegex::Kind::Repeat) {
-      throw Error("an expression looks ahead in a repetition, which is not supported");
+      throw Error(ErrorKind::Unsupported,
+                  "an expression looks ahead in a repetition, which is not supported");
     } else {
       const Automaton asserted = in_a_row({part->parts[0], anything()});
       behind = part->kind == EcmaRegex::Kind::Ahead ? intersection(in_a_row(rest), asserted)

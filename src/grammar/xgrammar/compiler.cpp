@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/io_thread.h"
+#include "base/out_of_memory.h"
 #include "grammar/gbnf.h"
 #include "grammar/json_schema.h"
 #include "grammar/structural_tag.h"
@@ -115,7 +116,8 @@ class GrammarCompiler::Impl {
   Impl(const Tokenizer& tokenizer, std::int64_t vocab, const GrammarBudget& budget)
       : tokenizer_(tokenizer), vocab_(vocab), budget_(budget) {
     if (!(budget.seconds > 0) || budget.bytes <= 0) {
-      throw Error("grammar: a budget of {} seconds and {} bytes: expected more than 0", budget.seconds,
+      throw Error(refused("grammar_budget"),
+                  "grammar: a budget of {} seconds and {} bytes: expected more than 0", budget.seconds,
                   budget.bytes);
     }
   }
@@ -186,6 +188,8 @@ class GrammarCompiler::Impl {
       throw;
     } catch (const GrammarStopped&) {
       throw;
+    } catch (const std::bad_alloc&) {
+      throw OutOfMemory("grammar: there is no memory to compile it");
     } catch (const std::exception& error) {  // its own, and those of what it parses with
       throw Error("grammar: {}", error.what());
     }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/error.h"
 #include "server/answers/json_answers.h"
 #include "server/fields/bad_request.h"
 
@@ -75,7 +76,7 @@ void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOpt
     for (std::size_t i = tickets.size(); i < results_.size(); ++i) {
       lease_.give_back(std::ssize(requests[i / static_cast<std::size_t>(choices)].prompt_tokens));
     }
-    const bool full = dynamic_cast<const QueueFull*>(&error) != nullptr;
+    const bool full = cause_of(std::current_exception()).kind == ErrorKind::QueueFull;
     return write_failure({full ? 429 : 503, error.what(), {}, {{"Retry-After", "1"}}});
   }
   exchange_->when_closed([tickets = std::move(tickets)]() mutable {

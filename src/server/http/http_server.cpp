@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/io_thread.h"
+#include "base/start_thread.h"
 #include "server/http/connection.h"
 #include "server/http/connections.h"
 #include "server/http/listener.h"
@@ -21,7 +22,7 @@ class HttpServer::Impl {
       : all_(options.limits, options.server, application), listener_(all_, options) {
     asio::co_spawn(
         all_.io, [this] { return listener_.accept(); }, asio::detached);
-    thread_ = std::thread([this] { run(); });
+    thread_ = start_thread("augur-http", [this] { run(); });
   }
 
   ~Impl() {

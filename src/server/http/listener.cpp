@@ -75,7 +75,7 @@ Listener::~Listener() {
 void Listener::listen_at_socket(const HttpOptions& options) {
   const std::string& path = options.host;
   if (path.size() >= sizeof(sockaddr_un::sun_path)) {
-    throw Error("cannot listen at {}: expected a path of fewer than {} bytes", path,
+    throw Error(ErrorKind::NotFound, "cannot listen at {}: expected a path of fewer than {} bytes", path,
                 sizeof(sockaddr_un::sun_path));
   }
   UnixSocket::clear(path);
@@ -89,7 +89,7 @@ void Listener::bind(const StreamProtocol::endpoint& endpoint, const std::string&
   acceptor_.open(endpoint.protocol(), error);
   if (!error && as_tcp(endpoint)) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
   if (!error) acceptor_.bind(endpoint, error);
-  if (error) throw Error("cannot listen at {}: {}", name, error.message());
+  if (error) throw Error(ErrorKind::NotFound, "cannot listen at {}: {}", name, error.message());
 }
 
 void Listener::listen(const std::string& name) {
@@ -97,7 +97,7 @@ void Listener::listen(const std::string& name) {
   acceptor_.listen(asio::socket_base::max_listen_connections, error);
   if (!error) return;
   remove_socket();
-  throw Error("cannot listen at {}: {}", name, error.message());
+  throw Error(ErrorKind::NotFound, "cannot listen at {}: {}", name, error.message());
 }
 
 void Listener::remove_socket() {

@@ -24,7 +24,7 @@ gid_t group_id(const std::string& name) {
     std::vector<char> memory(bytes);
     error = ::getgrnam_r(name.c_str(), &entry, memory.data(), memory.size(), &found);
   }
-  if (found == nullptr) throw Error("--socket-group {}: there is no such group", name);
+  if (found == nullptr) throw Error(ErrorKind::NotFound, "--socket-group {}: there is no such group", name);
   return entry.gr_gid;
 }
 
@@ -34,7 +34,7 @@ void UnixSocket::clear(const std::string& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) return;
   if (!S_ISSOCK(status.st_mode))
-    throw Error("cannot listen at {}: there is something that is no socket", path);
+    throw Error(ErrorKind::NotFound, "cannot listen at {}: there is something that is no socket", path);
   boost::asio::io_context io;
   boost::asio::local::stream_protocol::socket probe(io);
   boost::system::error_code error;
@@ -50,7 +50,8 @@ UnixSocket::UnixSocket(std::string path, std::optional<unsigned> mode, const std
   file_ = status.st_ino;
   try {
     if (!group.empty() && ::lchown(path_.c_str(), static_cast<uid_t>(-1), group_id(group)) != 0) {
-      throw Error("{}: cannot be given to the group {}: {} (whoever runs the server has to be in it)", path_,
+      throw Error(ErrorKind::NotFound,
+                  "{}: cannot be given to the group {}: {} (whoever runs the server has to be in it)", path_,
                   group, std::strerror(errno));
     }
     if (mode && ::chmod(path_.c_str(), *mode) != 0) {

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/start_thread.h"
 #include "server/traces/otlp_json.h"
 
 namespace augur {
@@ -38,7 +39,7 @@ SpanExporter::SpanExporter(const TraceOptions& options, SpanAttributes resource,
       address_(CollectorAddress::parse(options.endpoint)),
       resource_(std::move(resource)),
       report_(std::move(report)),
-      thread_([this] { run(); }) {}
+      thread_(start_thread("augur-spans", [this] { run(); })) {}
 
 SpanExporter::~SpanExporter() {
   constexpr std::chrono::seconds kPatience{1};

@@ -22,7 +22,8 @@ BoundArguments::BoundArguments(std::string_view what, const CallArguments& argum
   }
   for (const auto& [name, value] : arguments.named) {
     const auto found = std::find(parameters.begin(), parameters.end(), name);
-    if (found == parameters.end()) throw Error("{}: unsupported argument \"{}\"", what, name);
+    if (found == parameters.end())
+      throw Error(ErrorKind::Unsupported, "{}: unsupported argument \"{}\"", what, name);
     const auto i = static_cast<std::size_t>(found - parameters.begin());
     if (given_[i]) throw Error("{}: argument \"{}\" is given twice", what, name);
     values_[i] = value;

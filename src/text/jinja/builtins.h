@@ -64,7 +64,7 @@ Text replace_text(const Text& text, const Text& from, const Text& to, std::int64
 /// A template's raise_exception(): the conversation is not to the template's liking.
 class RaisedByTemplate : public Error {
  public:
-  explicit RaisedByTemplate(const std::string& message) : Error(message) {}
+  explicit RaisedByTemplate(const std::string& message) : Error(refused("messages"), message) {}
 };
 
 }  // namespace augur::jinja

@@ -125,7 +125,8 @@ Value filter_select(const Input& in) {
   const bool by_attribute = in.name.ends_with("attr");
   const bool wanted = in.name.starts_with("select");
   const auto& given = in.arguments.positional;
-  if (!in.arguments.named.empty()) throw Error("filter \"{}\": named arguments are not supported", in.name);
+  if (!in.arguments.named.empty())
+    throw Error(ErrorKind::Unsupported, "filter \"{}\": named arguments are not supported", in.name);
   if (by_attribute && given.empty()) throw Error("filter \"{}\": the attribute is missing", in.name);
   const std::size_t first = by_attribute ? 1 : 0;
   std::string_view test;
@@ -134,7 +135,7 @@ Value filter_select(const Input& in) {
     const auto* name = bytes_of(given[first]);
     if (name == nullptr)
       throw Error("filter \"{}\": expected a test's name, found {}", in.name, type_name(given[first]));
-    if (!is_test(*name)) throw Error("unsupported test \"{}\"", *name);
+    if (!is_test(*name)) throw Error(ErrorKind::Unsupported, "unsupported test \"{}\"", *name);
     test = *name;
     rest.positional.assign(given.begin() + static_cast<std::ptrdiff_t>(first) + 1, given.end());
   }
@@ -159,9 +160,9 @@ Value filter_map(const Input& in) {
   } else {
     const auto* name = bytes_of(in.arguments.positional[0]);
     if (name == nullptr || !is_filter(*name))
-      throw Error("filter \"map\": unsupported filter \"{}\"",
+      throw Error(ErrorKind::Unsupported, "filter \"map\": unsupported filter \"{}\"",
                   to_text(in.arguments.positional[0], in.arena).bytes());
-    if (*name == "map") throw Error("filter \"map\": nested map is not supported");
+    if (*name == "map") throw Error(ErrorKind::Unsupported, "filter \"map\": nested map is not supported");
     CallArguments rest = in.arguments;
     rest.positional.erase(rest.positional.begin());
     for (const Value& item : in.items_if_any()) out.push_back(apply_filter(*name, item, rest, in.arena));
@@ -385,7 +386,8 @@ Value filter_round(const Input& in) {
   if (method == "floor") return std::floor(scaled) / scale;
   if (const auto* integer = std::get_if<std::int64_t>(&in.value); integer != nullptr && digits >= 0)
     return *integer;
-  if (method != "common") throw Error("filter \"round\": unsupported method \"{}\"", method);
+  if (method != "common")
+    throw Error(ErrorKind::Unsupported, "filter \"round\": unsupported method \"{}\"", method);
   return std::nearbyint(scaled) / scale;
 }
 
@@ -603,7 +605,7 @@ bool is_filter(std::string_view name) {
 
 Value apply_filter(std::string_view name, const Value& value, const CallArguments& arguments, Arena& arena) {
   const NamedFilter* filter = find_filter(name);
-  if (filter == nullptr) throw Error("unsupported filter \"{}\"", name);
+  if (filter == nullptr) throw Error(ErrorKind::Unsupported, "unsupported filter \"{}\"", name);
   spend_for(value, arena);
   return filter->filter({value, arguments, arena, name});
 }

@@ -301,7 +301,7 @@ class PercentFormatter {
       spec.type = 's';
     } else if (std::string_view("diuoxXcbeEfFgG").find(spec.type) == std::string_view::npos ||
                spec.type == 'b') {
-      throw Error("\"%\": unsupported conversion \"{}\"", spec.type);
+      throw Error(ErrorKind::Unsupported, "\"%\": unsupported conversion \"{}\"", spec.type);
     } else if (const auto* real = std::get_if<double>(&value);
                real != nullptr && (spec.type == 'd' || spec.type == 'i' || spec.type == 'u')) {
       if (!(std::abs(*real) < 9.2e18)) throw Error("\"%\": {} is out of range", *real);
@@ -464,7 +464,7 @@ class BraceFormatter {
     }
     if (!rest.empty() ||
         (spec.type != 0 && std::string_view("bcdeEfFgGnosxX%").find(spec.type) == std::string_view::npos))
-      throw Error("format(): unsupported format \"{}\"", text.bytes());
+      throw Error(ErrorKind::Unsupported, "format(): unsupported format \"{}\"", text.bytes());
     return spec;
   }
 

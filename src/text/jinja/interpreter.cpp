@@ -52,7 +52,7 @@ class Interpreter {
     } catch (const RaisedByTemplate&) {
       throw;
     } catch (const Error& error) {
-      throw Error("line {}: {}", line_, error.what());
+      throw Error(error.cause(), "line {}: {}", line_, error.what());
     }
     return out;
   }

@@ -149,7 +149,7 @@ bool is_test(std::string_view name) {
 
 bool apply_test(std::string_view name, const Value& value, const CallArguments& arguments, Arena& arena) {
   const NamedTest* test = find_test(name);
-  if (test == nullptr) throw Error("unsupported test \"{}\"", name);
+  if (test == nullptr) throw Error(ErrorKind::Unsupported, "unsupported test \"{}\"", name);
   spend_for(value, arena);
   return test->test({value, arguments, arena, name});
 }

@@ -39,10 +39,12 @@ void check_tokens(const GgufVocabulary& vocabulary, const Tokenizer& original, c
     if (bytes.empty() && vocabulary.token_types[static_cast<std::size_t>(id)] == kUnused) continue;  // a gap
     const bool kind_kept = written.is_special(id) == original.is_special(id) || is_end_of_any_type(bytes);
     if (written.token_bytes(id) != bytes || !kind_kept)
-      throw Error("{}: token {} ({:?}) would be another in GGUF", vocabulary.file, id, to_valid_utf8(bytes));
+      throw Error(ErrorKind::Unsupported, "{}: token {} ({:?}) would be another in GGUF", vocabulary.file, id,
+                  to_valid_utf8(bytes));
   }
   if (written.strips_leading_space() != original.strips_leading_space())
-    throw Error("{}: GGUF cannot say whether decoding drops a leading space", vocabulary.file);
+    throw Error(ErrorKind::Unsupported, "{}: GGUF cannot say whether decoding drops a leading space",
+                vocabulary.file);
 }
 
 }  // namespace
@@ -58,7 +60,8 @@ void check_gguf_vocabulary(const GgufVocabulary& vocabulary, const Tokenizer& or
       constexpr std::size_t kShown = 12;
       return fmt::format("{}", fmt::join(std::span(ids).first(std::min(ids.size(), kShown)), " "));
     };
-    throw Error("{}: GGUF has no words for this tokenizer: there {:?} would become {} instead of {}",
+    throw Error(ErrorKind::Unsupported,
+                "{}: GGUF has no words for this tokenizer: there {:?} would become {} instead of {}",
                 vocabulary.file, to_valid_utf8(text), shown(found), shown(expected));
   };
   for (const std::string_view text : kTexts) check(text);

@@ -129,7 +129,8 @@ std::unique_ptr<Tokenizer> load_gguf_tokenizer(const GgufVocabulary& vocabulary)
   } else if (vocabulary.model == "llama") {
     tokenizer = load_sentencepiece_bpe(vocabulary);
   } else {
-    throw Error("{}: tokenizer.ggml.model: unsupported tokenizer \"{}\" (supported: gpt2, llama, gemma4)",
+    throw Error(ErrorKind::Unsupported,
+                "{}: tokenizer.ggml.model: unsupported tokenizer \"{}\" (supported: gpt2, llama, gemma4)",
                 vocabulary.file, vocabulary.model);
   }
   set_bos_and_eos(vocabulary, *tokenizer);

@@ -66,7 +66,7 @@ const GgufPreTokenizerRow& gguf_pre_tokenizer(std::string_view model, std::strin
       return false;
     });
   const std::string_view meant = similar_word(name, names);
-  throw Error("{}: tokenizer.ggml.pre: unknown pre-tokenizer {:?}{}", file, name,
+  throw Error(ErrorKind::Unsupported, "{}: tokenizer.ggml.pre: unknown pre-tokenizer {:?}{}", file, name,
               meant.empty() ? "" : fmt::format(" ({:?} is known)", meant));
 }
 

@@ -60,7 +60,7 @@ void read_decoder(const json& value, const std::string& where, BpeDefinition& ou
       throw Error("{}: only the removal of one leading space is supported", here);
     out.strips_leading_space = true;
   } else if (type != "Fuse") {
-    throw Error("{}: unknown or unsupported decoder type \"{}\"", where, type);
+    throw Error(ErrorKind::Unsupported, "{}: unknown or unsupported decoder type \"{}\"", where, type);
   }
 }
 
@@ -79,7 +79,7 @@ std::optional<std::string> leading_token(const json& value, const std::string& w
     if (!single.is_array() || single.empty()) throw Error("{}: single: expected a list of pieces", here);
     if (has(single[0], "SpecialToken")) return require_string(single[0]["SpecialToken"], "id", here);
   } else if (type != "ByteLevel") {
-    throw Error("{}: unknown or unsupported post_processor type \"{}\"", where, type);
+    throw Error(ErrorKind::Unsupported, "{}: unknown or unsupported post_processor type \"{}\"", where, type);
   }
   return std::nullopt;
 }
@@ -119,10 +119,13 @@ void read_merges(const json& model, const std::string& where, BpeDefinition& out
 
 void read_model(const json& model, const std::string& where, BpeDefinition& out) {
   if (const std::string type = string_or(model, "type", "BPE", where); type != "BPE")
-    throw Error("{}: type: unsupported tokenizer model \"{}\" (supported: BPE)", where, type);
+    throw Error(ErrorKind::Unsupported, "{}: type: unsupported tokenizer model \"{}\" (supported: BPE)",
+                where, type);
   for (const char* affix : {"continuing_subword_prefix", "end_of_word_suffix"})
-    if (!string_or(model, affix, "", where).empty()) throw Error("{}: {}: not supported", where, affix);
-  if (has(model, "dropout") && model["dropout"] != 0.0) throw Error("{}: dropout: not supported", where);
+    if (!string_or(model, affix, "", where).empty())
+      throw Error(ErrorKind::Unsupported, "{}: {}: not supported", where, affix);
+  if (has(model, "dropout") && model["dropout"] != 0.0)
+    throw Error(ErrorKind::Unsupported, "{}: dropout: not supported", where);
   out.byte_fallback = flag_or(model, "byte_fallback", false, where);
   out.ignore_merges = flag_or(model, "ignore_merges", false, where);
   out.fuse_unknown = flag_or(model, "fuse_unk", false, where);

@@ -67,7 +67,7 @@ void Normalizer::append_steps(const nlohmann::json& value, const std::string& wh
       throw Error("{}: pattern: expected text, found an empty string", here);
     steps.emplace_back(std::move(step));
   } else {
-    throw Error("{}: unknown or unsupported normalizer type \"{}\"", where, type);
+    throw Error(ErrorKind::Unsupported, "{}: unknown or unsupported normalizer type \"{}\"", where, type);
   }
 }
 

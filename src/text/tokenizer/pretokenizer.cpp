@@ -163,7 +163,7 @@ SplitBehavior behavior_of(const json& value, const std::string& where) {
   if (name == "MergedWithPrevious") return SplitBehavior::MergedWithPrevious;
   if (name == "MergedWithNext") return SplitBehavior::MergedWithNext;
   if (name == "Contiguous") return SplitBehavior::Contiguous;
-  throw Error("{}: unknown behavior \"{}\"", where, name);
+  throw Error(ErrorKind::Unsupported, "{}: unknown behavior \"{}\"", where, name);
 }
 
 std::unique_ptr<PreTokenizer> metaspace(const json& value, const std::string& where) {
@@ -179,7 +179,7 @@ std::unique_ptr<PreTokenizer> metaspace(const json& value, const std::string& wh
   else if (scheme == "never")
     prepend = Metaspace::Prepend::Never;
   else if (scheme != "always")
-    throw Error("{}: unknown prepend_scheme \"{}\"", where, scheme);
+    throw Error(ErrorKind::Unsupported, "{}: unknown prepend_scheme \"{}\"", where, scheme);
   std::unique_ptr<PreTokenizer> split;
   if (flag_or(value, "split", true, where))
     split = split_on(PatternField{false, replacement}.compile(where), SplitBehavior::MergedWithNext);
@@ -261,7 +261,7 @@ void append_steps(const json& value, const std::string& where, bool last, bool& 
     steps.push_back(split_on(PatternField{false, require_string(value, "delimiter", here)}.compile(here),
                              SplitBehavior::Removed));
   } else if (type == "ByteLevel") {
-    if (mapped) throw Error("{}: ByteLevel is supported only once", where);
+    if (mapped) throw Error(ErrorKind::Unsupported, "{}: ByteLevel is supported only once", where);
     if (flag_or(value, "add_prefix_space", true, here)) steps.push_back(std::make_unique<PrefixSpace>());
     if (flag_or(value, "use_regex", true, here)) steps.push_back(isolated(kGpt2Pattern, here));
     if (!last) {
@@ -271,7 +271,7 @@ void append_steps(const json& value, const std::string& where, bool last, bool& 
   } else if (type == "Metaspace") {
     steps.push_back(metaspace(value, here));
   } else {
-    throw Error("{}: unknown or unsupported pre_tokenizer type \"{}\"", where, type);
+    throw Error(ErrorKind::Unsupported, "{}: unknown or unsupported pre_tokenizer type \"{}\"", where, type);
   }
 }
 

@@ -18,7 +18,9 @@ using PieceType = SpmModel::PieceType;
 // Every model family that this project runs has the same kind of SentencePiece model; the library's others
 // are refused rather than half done.
 void check_supported(const SpmModel& model, const std::string& file) {
-  const auto refuse = [&](const char* what) { throw Error("{}: {} is not supported", file, what); };
+  const auto refuse = [&](const char* what) {
+    throw Error(ErrorKind::Unsupported, "{}: {} is not supported", file, what);
+  };
   if (!model.is_bpe) refuse("trainer_spec.model_type other than BPE");
   if (model.whitespace_as_suffix) refuse("trainer_spec.treat_whitespace_as_suffix");
   if (model.has_character_map)

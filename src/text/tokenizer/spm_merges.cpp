@@ -17,8 +17,8 @@ void add_score_merges(const std::vector<ScoredPiece>& pieces, const std::string&
   for (std::size_t id = 0; id < pieces.size(); ++id) {
     if (!pieces[id].mergeable) continue;
     if (pieces[id].text.size() > kLongestPiece)
-      throw Error("{}: token {} has {} bytes; at most {} are supported", where, id, pieces[id].text.size(),
-                  kLongestPiece);
+      throw Error(ErrorKind::Unsupported, "{}: token {} has {} bytes; at most {} are supported", where, id,
+                  pieces[id].text.size(), kLongestPiece);
     if (ids.emplace(pieces[id].text, id).second) order.push_back(id);
   }
   std::stable_sort(order.begin(), order.end(),

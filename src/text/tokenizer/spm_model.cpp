@@ -38,7 +38,7 @@ class MessageReader {
         bytes_ = take(4);
         break;
       default:
-        throw Error("{}: field {}: unknown wire type {}", where_, number_, type_);
+        throw Error(ErrorKind::Unsupported, "{}: field {}: unknown wire type {}", where_, number_, type_);
     }
     return true;
   }

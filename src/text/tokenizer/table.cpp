@@ -32,7 +32,7 @@ void TableTokenizer::set_entry(std::int64_t id, std::string bytes, Kind kind, st
 
 const TableTokenizer::Entry& TableTokenizer::entry(TokenId id) const {
   if (id < 0 || id >= vocab_size())
-    throw Error("token id {} is outside the vocabulary (0 to {})", id, vocab_size() - 1);
+    throw Error(refused("tokens"), "token id {} is outside the vocabulary (0 to {})", id, vocab_size() - 1);
   return table_[static_cast<std::size_t>(id)];
 }
 

@@ -95,7 +95,7 @@ bool normalizes(const json& content, const std::string& file) {
   const auto steps = steps_of(content, "normalizer", "normalizers");
   for (const json* step : steps) {
     if (const std::string type = step->value("type", ""); type != "NFC")
-      throw Error("{}: normalizer: {:?} has no name in GGUF", file, type);
+      throw Error(ErrorKind::Unsupported, "{}: normalizer: {:?} has no name in GGUF", file, type);
   }
   return !steps.empty();
 }
@@ -119,7 +119,7 @@ std::vector<std::string> expressions(const json& content, const std::string& whe
     } else if (type == "ByteLevel") {
       if (step->value("use_regex", true)) out.emplace_back(kGpt2Pattern);
     } else {
-      throw Error("{}: {:?} has no name in GGUF", where, type);
+      throw Error(ErrorKind::Unsupported, "{}: {:?} has no name in GGUF", where, type);
     }
   }
   return out;
@@ -134,7 +134,8 @@ std::string pre_name(const json& content, const std::string& file) {
   const auto* row = find_gguf_pre_tokenizer(
       GgufPreTokenizerRow{.steps = steps, .ignore_merges = ignore_merges, .nfc = nfc});
   if (row == nullptr)
-    throw Error("{}: its expression {:?} {} NFC has no name in GGUF that is known here", where,
+    throw Error(ErrorKind::Unsupported,
+                "{}: its expression {:?} {} NFC has no name in GGUF that is known here", where,
                 fmt::join(patterns, "; "), nfc ? "with" : "without");
   return std::string(written_name(*row));
 }
@@ -221,7 +222,8 @@ GgufVocabulary gguf_vocabulary_of_folder(const std::filesystem::path& folder, co
   } else if (const auto model = folder / "tokenizer.model"; file_exists(model)) {
     out = from_sentencepiece(model, config);
   } else {
-    throw Error("{}: no tokenizer: expected tokenizer.json or tokenizer.model", folder.string());
+    throw Error(ErrorKind::NotFound, "{}: no tokenizer: expected tokenizer.json or tokenizer.model",
+                folder.string());
   }
   check_gguf_vocabulary(out, tokenizer);
   return out;
