@@ -116,13 +116,23 @@ job_train() {
   tests "augur train" scripts/run_tests.sh release -L '^cli$' -R '^Training'
 }
 
-# Clients of others as they are, schemas, and what stands around a server. In every run nothing of it may be skipped.
+# Clients of others as they are, schemas, and what stands around a server, with a chat in both browsers. In every run
+# nothing of it may be skipped.
 job_clients() {
   heading "clients"
   local strict=()
   [[ ${AUGUR_CI_EVERY_RUN:-0} == 1 ]] && strict=(--skips-fail)
   tests "clients, schemas, operation" tests/run_pytest.sh -q --install "${strict[@]}" \
-    tests/clients tests/schemas tests/operation
+    tests/clients tests/schemas tests/operation --ignore-glob='tests/operation/test_page_*.py'
+}
+
+# All else of the chat page; a part is a browser.
+job_page() {
+  local browsers=()
+  mapfile -t browsers < <(printf '%s\n' chromium firefox | part_of "$@")
+  heading "chat page: ${browsers[*]}"
+  tests "chat page: ${browsers[*]}" tests/run_pytest.sh -q --install "${browsers[@]/#/--browser=}" \
+    tests/operation/test_page_*.py
 }
 
 # Headers compiled by themselves: precompiled headers and the order of includes hide an include that is missing.
