@@ -1,6 +1,8 @@
 #include "lab/train/device.h"
 
 #include <ATen/Context.h>
+#include <c10/core/DeviceGuard.h>
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <torch/version.h>
 
@@ -8,6 +10,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/system_memory.h"
 
 namespace augur {
 
@@ -22,6 +25,18 @@ torch::Device cuda(int index) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> free_memory(torch::Device device) {
+  if (device.is_cpu()) return available_memory();
+  if (!device.is_cuda()) return {};
+  // Of CUDA's runtime, which a libtorch with CUDA has loaded; its headers need not be here.
+  using MemGetInfo = int (*)(std::size_t * free, std::size_t * total);
+  const auto ask = reinterpret_cast<MemGetInfo>(dlsym(RTLD_DEFAULT, "cudaMemGetInfo"));
+  std::size_t free = 0, total = 0;
+  const c10::DeviceGuard guard(device);  // it is asked about the current one
+  if (ask == nullptr || ask(&free, &total) != 0) return {};
+  return static_cast<std::int64_t>(free);
+}
 
 void without_flash_attention() {
 #if TORCH_VERSION_MAJOR >= 2

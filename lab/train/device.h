@@ -1,6 +1,8 @@
 #pragma once
 #include <torch/torch.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace augur {
@@ -12,6 +14,10 @@ namespace augur {
 /// "cpu", "cuda", "cuda:N", or "auto": the first CUDA device when there is one. Error for another name, and
 /// for a device that this libtorch or this machine does not have.
 torch::Device choose_device(const std::string& name);
+
+/// Bytes that new tensors on a device may still take, about: what the system says is available, on a CUDA
+/// device what its driver says is free. None: not known.
+std::optional<std::int64_t> free_memory(torch::Device device);
 
 /// Attention of packs is libtorch's flash attention no more, where it was.
 void without_flash_attention();

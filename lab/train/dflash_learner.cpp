@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "lab/train/block_attention.h"
+#include "lab/train/gradient_checkpoint.h"
 #include "lab/train/vocabulary_loss.h"
 
 namespace augur {
@@ -117,11 +118,16 @@ torch::Tensor DflashLearner::run_blocks(const Lesson& lesson,
   torch::Tensor x =
       torch::cat({anchor_rows, placeholder.expand({blocks, size - 1, -1})}, 1).reshape({blocks * size, -1});
   for (const TorchLayer& layer : layers_) {
-    const Attended seen = project_context(layer, shape_, context, text_rotation);
-    const Attended own = project(layer, shape_, rms_norm(x, layer.input_norm, eps), rotation);
-    const torch::Tensor mixed =
-        block_attention(own.q, seen.k, seen.v, own.k, own.v, sight, attention_rule(layer, shape_).scale);
-    x = feed_forward(layer, shape_, x + attention_output(layer, shape_, mixed));
+    const auto run = [=, this, &layer](const std::vector<torch::Tensor>& in) {
+      const Attended seen = project_context(layer, shape_, in[1], text_rotation);
+      const Attended own = project(layer, shape_, rms_norm(in[0], layer.input_norm, eps), rotation);
+      const torch::Tensor mixed =
+          block_attention(own.q, seen.k, seen.v, own.k, own.v, sight, attention_rule(layer, shape_).scale);
+      return std::vector<torch::Tensor>{
+          feed_forward(layer, shape_, in[0] + attention_output(layer, shape_, mixed))};
+    };
+    x = checkpointed(gradient_checkpointing(), run, std::vector<torch::Tensor>{x, context},
+                     values_of(layer.named("")))[0];
   }
   return rms_norm(x, norm_, eps);
 }

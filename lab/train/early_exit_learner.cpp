@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "lab/train/gradient_checkpoint.h"
 #include "lab/train/vocabulary_loss.h"
 
 namespace augur {
@@ -43,7 +44,10 @@ NamedTensors EarlyExitLearner::parameters() {
 torch::Tensor EarlyExitLearner::apply(const Lesson& lesson, const torch::Tensor& rows) const {
   torch::Tensor x = lesson.target.taps.front().index_select(0, rows);
   for (const Block& block : blocks_) {
-    x = x + torch::silu(linear_rows(x, block.weight).to(torch::kFloat32) + block.bias);
+    const auto run = [&block](const torch::Tensor& in) {
+      return in + torch::silu(linear_rows(in, block.weight).to(torch::kFloat32) + block.bias);
+    };
+    x = checkpointed(gradient_checkpointing(), run, x, {block.weight, block.bias});
   }
   return target_.final_norm(x);
 }

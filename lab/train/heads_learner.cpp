@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "lab/train/gradient_checkpoint.h"
 
 namespace augur {
 
@@ -101,26 +102,36 @@ torch::Tensor HeadsLearner::states(const Lesson& lesson) const {
   const torch::Tensor states = target_.final_norm(lesson.target.last);
   if (!options_.prefix) return states;
   const auto layout = c10::make_intrusive<PackLayout>(lesson.lengths(), target_.device());
-  const torch::Tensor out =
-      run_layer(prefix_, shape_, states, make_rotation(rope_, layout->positions()), layout);
+  const torch::Tensor out = run_layer(prefix_, shape_, states, make_rotation(rope_, layout->positions()),
+                                      layout, gradient_checkpointing());
   return rms_norm(out, prefix_norm_, target_.config().norm_eps);
 }
 
 torch::Tensor HeadsLearner::apply(int depth, const torch::Tensor& states, const Lesson& lesson,
                                   const torch::Tensor& rows) const {
   const Head& head = heads_[static_cast<std::size_t>(depth)];
-  const auto product = [](const Block& block, const torch::Tensor& x) {
-    return linear_rows(x, block.weight) + block.bias;  // float32, as biases are
+  const auto run = [=, this, &head, embedded = lesson.embedded](const torch::Tensor& given) {
+    const auto product = [](const Block& block, const torch::Tensor& x) {
+      return linear_rows(x, block.weight) + block.bias;  // float32, as biases are
+    };
+    torch::Tensor x = given.index_select(0, rows);
+    if (options_.grounded) {
+      std::vector<torch::Tensor> input = {x};
+      for (int i = 0; i <= depth; ++i) input.push_back(embedded.index_select(0, rows + (1 + i)));
+      const torch::Tensor u = torch::cat(input, 1).to(product_type());
+      x = product(head.entry_residual, u) + torch::silu(product(head.entry, u));
+    }
+    for (const Block& block : head.blocks) x = x + torch::silu(product(block, x));
+    return x;
   };
-  torch::Tensor x = states.index_select(0, rows);
+  std::vector<torch::Tensor> used;
+  const auto add = [&](const Block& block) { used.insert(used.end(), {block.weight, block.bias}); };
   if (options_.grounded) {
-    std::vector<torch::Tensor> input = {x};
-    for (int i = 0; i <= depth; ++i) input.push_back(lesson.embedded.index_select(0, rows + (1 + i)));
-    const torch::Tensor u = torch::cat(input, 1).to(product_type());
-    x = product(head.entry_residual, u) + torch::silu(product(head.entry, u));
+    add(head.entry);
+    add(head.entry_residual);
   }
-  for (const Block& block : head.blocks) x = x + torch::silu(product(block, x));
-  return x;
+  for (const Block& block : head.blocks) add(block);
+  return checkpointed(gradient_checkpointing(), run, states, used);
 }
 
 TorchHead HeadsLearner::over_vocabulary(int depth, const torch::Tensor& hidden) const {

@@ -56,6 +56,11 @@ class Learner {
   /// after it are drafted. root >= 1.
   virtual torch::Tensor draft_logits(const Example& example, std::int64_t root) = 0;
 
+  /// Whether run() keeps only some of what the backward pass needs and computes the rest again there, layer
+  /// by layer (lab/train/gradient_checkpoint.h): less memory, more time, on a CPU the same gradients bit for
+  /// bit.
+  virtual void set_gradient_checkpointing(bool on) { gradient_checkpointing_ = on; }
+
   /// The target that config.json shall name.
   void made_for(Fingerprint target) { target_fingerprint_ = std::move(target); }
   /// What a checkpoint of it depends on: config.json, and hashes of the constants.
@@ -69,6 +74,7 @@ class Learner {
   void load(const std::filesystem::path& folder);
 
  protected:
+  bool gradient_checkpointing() const { return gradient_checkpointing_; }
   /// Name of the weights' file.
   virtual std::string file() const { return "model.safetensors"; }
   /// What is stored beside the parameters and never changes, such as a map of vocabularies.
@@ -83,6 +89,7 @@ class Learner {
   nlohmann::json described() const;
 
   std::optional<Fingerprint> target_fingerprint_;
+  bool gradient_checkpointing_ = false;
 };
 
 }  // namespace augur

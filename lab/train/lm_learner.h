@@ -30,6 +30,7 @@ class LmLearner final : public Learner {
   }
   Grade run(std::span<const Example> examples, bool learn) override;
   torch::Tensor draft_logits(const Example& example, std::int64_t root) override;
+  void set_gradient_checkpointing(bool on) override { model_.set_gradient_checkpointing(on); }
   /// A Hugging Face folder, tokenizer included.
   void save(const std::filesystem::path& folder) override;
 

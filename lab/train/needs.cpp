@@ -26,10 +26,15 @@ std::string duration(double seconds) {
 }
 
 std::string TrainingNeeds::summary() const {
-  return fmt::format(
-      "{} tokens to learn: about {} ({:.0f} tok/s in a step made for this), {} of memory, {} of disk", tokens,
-      duration(static_cast<double>(tokens) / tokens_a_second), tokens_a_second, size(memory_bytes),
-      size(disk_bytes));
+  std::string text = fmt::format(
+      "{} tokens to learn: about {} ({:.0f} tok/s in a step made for this), {} of memory, ", tokens,
+      duration(static_cast<double>(tokens) / tokens_a_second), tokens_a_second, size(memory_bytes));
+  if (device_bytes > 0) text += fmt::format("at least {} of the device's memory, ", size(device_bytes));
+  text += fmt::format("{} of disk", size(disk_bytes));
+  if (gradient_checkpointing)
+    text += fmt::format("; with gradient checkpointing, without which it would take {} more memory",
+                        size(recomputed_bytes));
+  return text;
 }
 
 std::int64_t peak_memory_bytes() {

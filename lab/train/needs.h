@@ -10,7 +10,10 @@ struct TrainingNeeds {
   std::int64_t tokens = 0;        ///< that are left to learn
   double tokens_a_second = 0;     ///< of the step; gradings and checkpoints come on top
   std::int64_t memory_bytes = 0;  ///< of this process's own, at its most so far; a GPU's is not in it
+  std::int64_t device_bytes = 0;  ///< of tensors on a device that is not the CPU: it takes more for itself
   std::int64_t disk_bytes = 0;    ///< of the result's folder, while a checkpoint replaces another
+  bool gradient_checkpointing = false;
+  std::int64_t recomputed_bytes = 0;  ///< that gradient checkpointing does without; 0: it was not tried
 
   std::string summary() const;
 };

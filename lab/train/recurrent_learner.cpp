@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "lab/train/gradient_checkpoint.h"
 #include "lab/train/part_times.h"
 
 namespace augur {
@@ -22,8 +23,9 @@ RecurrentLearner::RecurrentLearner(const TorchLlama& target, DraftVocabulary voc
 /// sequence's end repeats the last one: nothing is graded there, and no row before it sees it.
 class RecurrentLearner::Unrolled {
  public:
-  Unrolled(const RecurrentLearner& learner, const Lesson& lesson, const torch::Tensor& states)
+  Unrolled(RecurrentLearner& learner, const Lesson& lesson, const torch::Tensor& states)
       : learner_(learner),
+        parameters_(learner.step_parameters()),
         padding_((kRowsMultiple - lesson.length() % kRowsMultiple) % kRowsMultiple),
         state_(padded(states)),
         embedded_(padded(lesson.embedded)) {
@@ -34,15 +36,17 @@ class RecurrentLearner::Unrolled {
 
   /// What leaves the layer in the next step. [>= T, hidden]: rows behind the last are nobody's.
   torch::Tensor next() {
-    const ModelConfig& c = learner_.shape();
-    const Entrance in = learner_.enter(state_, embedded_.index_select(0, layout_->rows_ahead(1 + step_)));
-    const Attended now = project(learner_.layer_, c, in.attention,
-                                 make_rotation(learner_.rope_, layout_->positions() + step_));
-    const torch::Tensor out =
-        feed_forward(learner_.layer_, c, in.residual + attention_output(learner_.layer_, c, attend(now)));
-    state_ = learner_.next_state(out);
+    const auto run = [this, step = step_](const std::vector<torch::Tensor>& in) { return compute(step, in); };
+    std::vector<torch::Tensor> in = {state_};
+    in.insert(in.end(), keys_.begin(), keys_.end());
+    in.insert(in.end(), values_.begin(), values_.end());
+    const std::vector<torch::Tensor> out =
+        checkpointed(learner_.gradient_checkpointing(), run, in, parameters_);
+    keys_.push_back(out[1]);
+    values_.push_back(out[2]);
+    state_ = learner_.next_state(out[0]);
     ++step_;
-    return out;
+    return out[0];
   }
 
  private:
@@ -53,28 +57,45 @@ class RecurrentLearner::Unrolled {
     return padding_ == 0 ? x : torch::constant_pad_nd(x, {0, 0, 0, padding_});
   }
 
-  torch::Tensor attend(const Attended& now) {
-    if (step_ == 0) {
-      first_ = now;
-    } else {
-      own_keys_.push_back(now.k);
-      own_values_.push_back(now.v);
-    }
-    const auto own = [](const std::vector<torch::Tensor>& rows) {
-      return rows.empty() ? torch::Tensor() : torch::stack(rows);
+  /// What leaves the layer in a step, its keys and its values, of the state that enters it and the keys, then
+  /// the values, of the steps before.
+  std::vector<torch::Tensor> compute(int step, const std::vector<torch::Tensor>& in) const {
+    const ModelConfig& c = learner_.shape();
+    const TorchLayer& layer = learner_.layer_;
+    const Entrance given = learner_.enter(in[0], embedded_.index_select(0, layout_->rows_ahead(1 + step)));
+    const Attended now =
+        project(layer, c, given.attention, make_rotation(learner_.rope_, layout_->positions() + step));
+    const auto of_steps = [&](int first, const torch::Tensor& last) {
+      std::vector<torch::Tensor> all(in.begin() + first, in.begin() + first + step);
+      all.push_back(last);
+      return all;
     };
-    return packed_attention(now.q, first_.k, first_.v, own(own_keys_), own(own_values_), layout_,
-                            attention_rule(learner_.layer_, learner_.shape()));
+    const std::vector<torch::Tensor> keys = of_steps(1, now.k), values = of_steps(1 + step, now.v);
+    const auto own = [](const std::vector<torch::Tensor>& all) {
+      return all.size() == 1 ? torch::Tensor() : torch::stack(at::TensorList(all).slice(1));
+    };
+    const torch::Tensor mixed = packed_attention(now.q, keys[0], values[0], own(keys), own(values), layout_,
+                                                 attention_rule(layer, c));
+    return {feed_forward(layer, c, given.residual + attention_output(layer, c, mixed)), now.k, now.v};
   }
 
   const RecurrentLearner& learner_;
+  std::vector<torch::Tensor> parameters_;
   std::int64_t padding_;
   torch::Tensor state_, embedded_;
   PackLayoutPtr layout_;
   int step_ = 0;
-  Attended first_;                                    ///< step 0, which all later rows see
-  std::vector<torch::Tensor> own_keys_, own_values_;  ///< of step 1, 2, ..., of which a row sees its own
+  /// Of step 0, which all later rows see, and of steps 1, 2, ..., of which a row sees its own.
+  std::vector<torch::Tensor> keys_, values_;
 };
+
+std::vector<torch::Tensor> RecurrentLearner::step_parameters() {
+  NamedTensors used;
+  for (const auto& parameter : parameters()) {
+    if (!is_table(parameter.first)) used.push_back(parameter);
+  }
+  return values_of(used);
+}
 
 /// Rows to grade, of all steps: one product with the vocabulary's matrix is cheaper than one for each.
 struct RecurrentLearner::Graded {

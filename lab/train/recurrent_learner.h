@@ -67,6 +67,8 @@ class RecurrentLearner : public Learner {
 
  private:
   class Unrolled;
+  /// What a step's layer uses.
+  std::vector<torch::Tensor> step_parameters();
   struct Graded;
 
   UnrollOptions options_;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "lab/train/gradient_checkpoint.h"
+
 namespace augur {
 
 namespace {
@@ -137,11 +139,15 @@ torch::Tensor feed_forward(const TorchLayer& layer, const ModelConfig& c, const 
 }
 
 torch::Tensor run_layer(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& x,
-                        const Rotation& rotation, const PackLayoutPtr& layout) {
-  const Attended rows = project(layer, c, normed(x, layer.input_norm, c.norm_eps), rotation);
-  const torch::Tensor mixed =
-      packed_attention(rows.q, rows.k, rows.v, {}, {}, layout, attention_rule(layer, c));
-  return feed_forward(layer, c, added(layer, c, x, attention_output(layer, c, mixed), {}));
+                        const Rotation& rotation, const PackLayoutPtr& layout, bool checkpoint) {
+  const auto run = [&layer, &c, rotation, layout](const torch::Tensor& in) {
+    const Attended rows = project(layer, c, normed(in, layer.input_norm, c.norm_eps), rotation);
+    const torch::Tensor mixed =
+        packed_attention(rows.q, rows.k, rows.v, {}, {}, layout, attention_rule(layer, c));
+    return feed_forward(layer, c, added(layer, c, in, attention_output(layer, c, mixed), {}));
+  };
+  if (!checkpoint) return run(x);
+  return checkpointed(true, run, x, values_of(layer.named("")));
 }
 
 }  // namespace augur

@@ -49,8 +49,9 @@ torch::Tensor attention_output(const TorchLayer& layer, const ModelConfig& confi
 /// x plus what the feed-forward adds.
 torch::Tensor feed_forward(const TorchLayer& layer, const ModelConfig& config, const torch::Tensor& x);
 
-/// The whole layer over a pack's rows. x [T, hidden] float32.
+/// The whole layer over a pack's rows. x [T, hidden] float32. With `checkpoint` its activations are computed
+/// again in the backward pass; layer and config must live until then.
 torch::Tensor run_layer(const TorchLayer& layer, const ModelConfig& config, const torch::Tensor& x,
-                        const Rotation& rotation, const PackLayoutPtr& layout);
+                        const Rotation& rotation, const PackLayoutPtr& layout, bool checkpoint = false);
 
 }  // namespace augur

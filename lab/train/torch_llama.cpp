@@ -249,7 +249,8 @@ TorchLlama::Output TorchLlama::compute(Sequences sequences, std::span<const int>
   };
   for (int i = 0; i < config_.layers; ++i) {
     tap(i);
-    x = run_layer(layers_[static_cast<std::size_t>(i)], config_, x, rotations[config_.kind(i)], layout);
+    x = run_layer(layers_[static_cast<std::size_t>(i)], config_, x, rotations[config_.kind(i)], layout,
+                  gradient_checkpointing_);
   }
   tap(config_.layers);
   out.last = x;

@@ -46,6 +46,9 @@ class TorchLlama {
   /// do not learn.
   void remember(std::int64_t bytes);
 
+  /// Of a model that learns: whether its layers' activations are computed again in the backward pass.
+  void set_gradient_checkpointing(bool on) { gradient_checkpointing_ = on; }
+
   using Sequences = std::span<const std::span<const TokenId>>;
   /// Tap id = layers means after the last layer.
   Output forward(Sequences sequences, std::span<const int> taps = {}) const;
@@ -82,6 +85,7 @@ class TorchLlama {
   std::vector<TorchLayer> layers_;
   std::shared_ptr<EngineTarget> engine_;  ///< null: libtorch
   std::shared_ptr<TargetMemory> memory_;
+  bool gradient_checkpointing_ = false;
 };
 
 /// Layers whose entering residual streams heads are fed by default (EAGLE-3's choice): {2, N/2, N-3}; of a

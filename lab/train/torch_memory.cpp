@@ -41,6 +41,7 @@ class BlockCache {
   void* take(const SizeClass& size) {
     {
       const std::lock_guard lock(mutex_);
+      taken_ += size.bytes;
       std::vector<void*>& blocks = free_[size.index];
       if (!blocks.empty()) {
         void* block = blocks.back();  // the last one given back: likely still in the processor's cache
@@ -54,13 +55,20 @@ class BlockCache {
     if (size.bytes >= kHugePage) madvise(block, size.bytes, MADV_HUGEPAGE);  // advice: may be declined
     return block;
   }
-  void give(void* block, std::size_t index) {
+  void give(void* block, const SizeClass& size) {
     const std::lock_guard lock(mutex_);
-    free_[index].push_back(block);
+    taken_ -= size.bytes;
+    free_[size.index].push_back(block);
+  }
+  /// Bytes of blocks that are not free.
+  std::size_t taken() {
+    const std::lock_guard lock(mutex_);
+    return taken_;
   }
 
  private:
   std::mutex mutex_;
+  std::size_t taken_ = 0;
   std::array<std::vector<void*>, std::size_t{4} * 65> free_;
 };
 
@@ -73,14 +81,24 @@ BlockCache& cache() {
 /// In front of the memory of a tensor, which libtorch wants to be its own handle: where the block goes back
 /// to.
 struct Header {
-  std::size_t index;
+  SizeClass size;
 };
 constexpr std::size_t kHeaderBytes = kAlignment;
 static_assert(sizeof(Header) <= kHeaderBytes);
 
+/// To a count of tensors (lab/train/tensor_count.h) and libtorch's profilers, as its own allocator tells
+/// them.
+void report(void* data, std::int64_t bytes) {
+  if (!c10::memoryProfilingEnabled()) return;
+  c10::reportMemoryUsageToProfiler(data, bytes, static_cast<std::int64_t>(cache().taken()), 0,
+                                   c10::Device(c10::DeviceType::CPU));
+}
+
 void release(void* data) {
   char* block = static_cast<char*>(data) - kHeaderBytes;
-  cache().give(block, reinterpret_cast<const Header*>(block)->index);
+  const SizeClass size = reinterpret_cast<const Header*>(block)->size;
+  cache().give(block, size);
+  report(data, -static_cast<std::int64_t>(size.bytes));
 }
 
 /// Without `override`: which of these the base class has depends on libtorch's version.
@@ -91,7 +109,8 @@ class KeepingAllocator final : public c10::Allocator {
     if (bytes == 0) return {nullptr, cpu};
     const SizeClass size = size_class(bytes + kHeaderBytes);
     char* block = static_cast<char*>(cache().take(size));
-    new (block) Header{size.index};
+    new (block) Header{size};
+    report(block + kHeaderBytes, static_cast<std::int64_t>(size.bytes));
     return {block + kHeaderBytes, block + kHeaderBytes, &release, cpu};
   }
   c10::DataPtr allocate(std::size_t bytes) { return std::as_const(*this).allocate(bytes); }

@@ -61,6 +61,13 @@ torch::Tensor to_torch(const StoredTensor& stored) {
   return out;
 }
 
+std::vector<torch::Tensor> values_of(const NamedTensors& tensors) {
+  std::vector<torch::Tensor> values;
+  values.reserve(tensors.size());
+  for (const auto& [name, tensor] : tensors) values.push_back(tensor);
+  return values;
+}
+
 void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors) {
   std::vector<SafetensorsWriter::Entry> entries;
   for (const auto& [name, tensor] : tensors) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <future>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "files/json_reader.h"
@@ -28,7 +29,10 @@ std::uint64_t visit_key(std::uint64_t seed, std::int64_t position, bool evaluati
 
 /// The examples in their order, as many at a time as make up `pack_tokens`: a step of no more tokens is one
 /// pack.
-Grade run_packs(Learner& learner, std::span<const Example> examples, std::int64_t pack_tokens, bool learn) {
+Grade run_packs(Learner& learner, std::span<const Example> examples, std::int64_t pack_tokens, bool learn,
+                TensorCount* count) {
+  std::optional<TensorCount::Watch> watch;
+  if (count != nullptr) watch.emplace(*count);
   Grade grade;
   std::size_t begin = 0;
   while (begin < examples.size()) {
@@ -36,6 +40,7 @@ Grade run_packs(Learner& learner, std::span<const Example> examples, std::int64_
     std::int64_t tokens = 0;
     while (end < examples.size() && tokens < pack_tokens) tokens += std::ssize(examples[end++].tokens);
     grade.add(learner.run(examples.subspan(begin, end - begin), learn));
+    if (count != nullptr) count->next_pack();
     begin = end;
   }
   return grade;
@@ -94,6 +99,7 @@ TrainingRun::TrainingRun(Learner& learner, const Dataset& data, const TrainingOp
                   .weight_decay = options.weight_decay,
                   .clip = options.clip,
                   .muon = options.muon}) {
+  set_gradient_checkpointing(options.gradient_checkpointing == GradientCheckpointing::On);
   if (data.size() <= options.held_out) {
     throw Error("training data: {} sequences, but {} are held out for evaluation", data.size(),
                 options.held_out);
@@ -132,12 +138,18 @@ double TrainingRun::along() const {
 
 void TrainingRun::add_worker(Learner& worker) {
   worker.share_weights(learner_);
+  worker.set_gradient_checkpointing(options_.gradient_checkpointing == GradientCheckpointing::On);
   workers_.push_back(&worker);
 }
 
-Grade TrainingRun::run_all(std::vector<Example> examples, bool learn) {
+void TrainingRun::set_gradient_checkpointing(bool on) {
+  for (Learner* worker : workers_) worker->set_gradient_checkpointing(on);
+}
+
+Grade TrainingRun::run_all(std::vector<Example> examples, bool learn, const TensorCounts& counts) {
+  const auto count_of = [&](std::size_t worker) { return counts.empty() ? nullptr : counts[worker].get(); };
   if (workers_.size() == 1) {
-    return run_packs(learner_, examples, options_.pack_tokens, learn);
+    return run_packs(learner_, examples, options_.pack_tokens, learn, count_of(0));
   }
   // The longest first, each to the worker with the least to do so far: the same shares every time.
   std::stable_sort(examples.begin(), examples.end(),
@@ -151,10 +163,10 @@ Grade TrainingRun::run_all(std::vector<Example> examples, bool learn) {
   }
   std::vector<std::future<Grade>> grades;
   for (std::size_t w = 0; w < workers_.size(); ++w) {
-    grades.push_back(
-        std::async(std::launch::async, [this, &worker = *workers_[w], &share = shares[w], learn] {
+    grades.push_back(std::async(
+        std::launch::async, [this, &worker = *workers_[w], &share = shares[w], learn, count = count_of(w)] {
           at::set_num_threads(1);  // of this thread
-          return run_packs(worker, share, options_.pack_tokens, learn);
+          return run_packs(worker, share, options_.pack_tokens, learn, count);
         }));
   }
   Grade grade;
@@ -177,8 +189,9 @@ std::vector<Example> TrainingRun::step_from(std::int64_t position) {
   return examples;
 }
 
-TrainingNeeds TrainingRun::needs() {
+TrainingNeeds TrainingRun::needs(const FreeMemory& free) {
   constexpr double kLongMs = 30e3;
+  constexpr double kFree = 0.9;  // that a run may take of what is free
   TrainingNeeds needs{.tokens = std::max<std::int64_t>(options_.total_tokens - tokens_, 0)};
   std::int64_t there = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
@@ -189,17 +202,47 @@ TrainingNeeds TrainingRun::needs() {
   check_room(folder_, needs.disk_bytes, there);
   const std::vector<Example> examples = step_from(position_);
   const std::int64_t tokens = tokens_of(examples);
+  const bool decides = options_.gradient_checkpointing == GradientCheckpointing::Auto;
+  needs.gradient_checkpointing = options_.gradient_checkpointing != GradientCheckpointing::Off;
+  set_gradient_checkpointing(needs.gradient_checkpointing);
+  // Those of AdamW are made in the first step.
+  const std::int64_t moments = steps_ > 0 ? 0 : 2 * std::int64_t{sizeof(float)} * optimizer_.numbers();
+  std::int64_t tensors = 0;  // at their most
+  std::int64_t to_come = 0;  // that no step has taken yet
   double ms = 0;
   for (int again = 0; again < 2;
        ++again) {  // the first takes its memory from the system and compiles products
+    TensorCounts counts;
+    while (counts.size() < workers_.size()) counts.push_back(std::make_unique<TensorCount>(device()));
+    const bool checkpointed = needs.gradient_checkpointing;
     const Stopwatch clock;
-    run_all(examples, true);
+    run_all(examples, true, counts);
     optimizer_.clear_gradients();
     ms = clock.ms();
-    if (ms > kLongMs) break;
+    tensors = counts[0]->before();
+    std::int64_t recomputed = 0;
+    for (const auto& count : counts) {
+      tensors += count->most();
+      recomputed += count->recomputed();
+    }
+    if (checkpointed) needs.recomputed_bytes = recomputed;
+    if (again == 0 && decides) {
+      const std::optional<std::int64_t> room = free(device());
+      needs.gradient_checkpointing =
+          room && static_cast<double>(recomputed + moments) > kFree * static_cast<double>(*room);
+      set_gradient_checkpointing(needs.gradient_checkpointing);
+    }
+    if (ms <= kLongMs) continue;
+    if (checkpointed && !needs.gradient_checkpointing) to_come = recomputed;
+    break;
   }
   needs.tokens_a_second = static_cast<double>(tokens) / ms * 1e3;
   needs.memory_bytes = peak_memory_bytes();
+  if (device().is_cpu()) {
+    needs.memory_bytes += to_come;
+  } else {
+    needs.device_bytes = tensors + to_come + moments;
+  }
   return needs;
 }
 
@@ -213,7 +256,7 @@ void TrainingRun::step() {
   recent_.add(grade);
   if (grade.rows == 0) return;
   ++steps_;
-  const TimedPart timed("optimizer", optimizer_.parameters().front().second.device());
+  const TimedPart timed("optimizer", device());
   const double norm = optimizer_.step(static_cast<double>(grade.rows), along());
   if (!std::isfinite(norm)) throw Error("training: the gradient is not finite at step {}", steps_);
 }

@@ -5,17 +5,27 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "lab/corpus/dataset.h"
+#include "lab/train/device.h"
 #include "lab/train/learner.h"
 #include "lab/train/model_card.h"
 #include "lab/train/needs.h"
 #include "lab/train/optimizer.h"
+#include "lab/train/tensor_count.h"
 
 namespace augur {
+
+/// Whether activations are computed again in backward passes (Learner::set_gradient_checkpointing).
+enum class GradientCheckpointing {
+  Off,
+  On,
+  Auto,  ///< where TrainingRun::needs() finds that they do not fit into the memory that is free; else not
+};
 
 struct TrainingOptions {
   std::int64_t total_tokens = 0;    ///< the schedule's length
@@ -32,6 +42,7 @@ struct TrainingOptions {
   std::int64_t evaluate_tokens = 500'000;    ///< between evaluations on the held-out sequences
   std::int64_t held_out = 100;               ///< sequences kept for evaluation, chosen by the seed
   std::int64_t pack_tokens = 20480;          ///< of sequences that a worker runs together, about
+  GradientCheckpointing gradient_checkpointing = GradientCheckpointing::Off;
   bool learn_prompts = false;  ///< from all of a sequence's tokens; held-out ones are graded as ever
   double log_seconds = 15;     ///< between progress lines
 };
@@ -52,9 +63,12 @@ class TrainingRun {
   /// It shares the weights from now on. Bits of the result depend on the number of workers.
   void add_worker(Learner& worker);
 
+  /// Bytes that may be taken on a device; none: not known.
+  using FreeMemory = std::function<std::optional<std::int64_t>(torch::Device)>;
   /// What the rest of the run will take: runs a step twice, and learns nothing from it. Error when the disk
-  /// has no room for it.
-  TrainingNeeds needs();
+  /// has no room for it. With GradientCheckpointing::Auto the first is run with gradient checkpoints, which
+  /// tells what they do without: where that is more than what is free, they stay.
+  TrainingNeeds needs(const FreeMemory& free = free_memory);
 
   /// Until the schedule ends, or `stop` returns true between two steps (a checkpoint is written then).
   /// Returns true when the schedule has ended; the learner's result has been saved in any case.
@@ -66,8 +80,12 @@ class TrainingRun {
   /// The examples of the step that begins at a place of the order.
   std::vector<Example> step_from(std::int64_t position);
   void step();
-  /// Runs the examples on all workers; their gradients are summed in the first learner's.
-  Grade run_all(std::vector<Example> examples, bool learn);
+  using TensorCounts = std::vector<std::unique_ptr<TensorCount>>;
+  /// Runs the examples on all workers; their gradients are summed in the first learner's. `counts`: of each
+  /// worker's tensors; empty: nobody counts.
+  Grade run_all(std::vector<Example> examples, bool learn, const TensorCounts& counts = {});
+  void set_gradient_checkpointing(bool on);
+  torch::Device device() const { return optimizer_.parameters().front().second.device(); }
   Schedule schedule() const { return {options_.warmup, options_.final_rate}; }
   /// Share of the run that is done.
   double along() const;

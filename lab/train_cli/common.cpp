@@ -60,6 +60,10 @@ void TrainFlags::add_to(CLI::App& app, const std::string& model_help) {
   app.add_option("--pack-tokens", training.pack_tokens,
                  "Run sequences together up to so many tokens: more is faster and takes memory")
       ->check(cli::in_range<std::int64_t>(1, kMost));
+  app.add_option("--gradient-checkpointing", gradient_checkpointing,
+                 "Compute activations again in the backward pass instead of keeping them: less memory, more "
+                 "time (auto: where they would not fit into the memory that is free)")
+      ->check(CLI::IsMember({"auto", "on", "off"}));
   app.add_option("--target-memory", target_memory,
                  "GiB of the target's outputs to keep, so that later epochs need not compute them (0: none)")
       ->check(cli::in_range(0.0, 1e6));
@@ -232,7 +236,11 @@ int train_learner(const std::function<std::unique_ptr<Learner>()>& make, const T
                                          : std::filesystem::path(flags.model).filename().string(),
                         .data = input.files,
                         .command = command};
-  TrainingRun run(learner, *input.data, flags.training, flags.out, facts, log_line);
+  TrainingOptions training = flags.training;
+  training.gradient_checkpointing = flags.gradient_checkpointing == "on"    ? GradientCheckpointing::On
+                                    : flags.gradient_checkpointing == "off" ? GradientCheckpointing::Off
+                                                                            : GradientCheckpointing::Auto;
+  TrainingRun run(learner, *input.data, training, flags.out, facts, log_line);
   for (std::size_t w = 1; w < learners.size(); ++w) run.add_worker(*learners[w]);
   if (run.tokens() < flags.training.total_tokens) log_line(run.needs().summary());
   Stopwatch clock;

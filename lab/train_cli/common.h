@@ -32,7 +32,8 @@ struct TrainFlags {
   int threads = 0;
   int workers = 0;  ///< sequences at a time; 0: one for every thread, on a CUDA device one
   std::string device = "auto";
-  std::string products = "bfloat16";  ///< their type
+  std::string products = "bfloat16";            ///< their type
+  std::string gradient_checkpointing = "auto";  ///< or on, off
   bool no_flash = false;
   bool time_parts = false;
   double target_memory = 0;  ///< GiB of the target's outputs that later epochs find again

@@ -6,8 +6,10 @@
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/view_native.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <malloc.h>
 #include <torch/library.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -18,15 +20,28 @@ namespace {
 
 constexpr auto kType = c10::DeviceType::PrivateUse1;
 
+/// As GPUs' allocators do.
+void report(void* data, std::int64_t bytes) {
+  static std::atomic<std::int64_t> all = 0;
+  all += bytes;
+  if (c10::memoryProfilingEnabled()) c10::reportMemoryUsageToProfiler(data, bytes, all, 0, strict_device());
+}
+
+void release(void* data) {
+  report(data, -static_cast<std::int64_t>(malloc_usable_size(data)));
+  std::free(data);
+}
+
 // Without `override`: which of these the base class has depends on libtorch's version.
 class StrictAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) const {
     void* data = std::malloc(bytes);
-    return {data, data, &std::free, strict_device()};
+    report(data, static_cast<std::int64_t>(malloc_usable_size(data)));
+    return {data, data, &release, strict_device()};
   }
   c10::DataPtr allocate(std::size_t bytes) { return std::as_const(*this).allocate(bytes); }
-  c10::DeleterFnPtr raw_deleter() const { return &std::free; }
+  c10::DeleterFnPtr raw_deleter() const { return &release; }
   void copy_data(void* to, const void* from, std::size_t bytes) const { std::memcpy(to, from, bytes); }
 };
 
