@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
@@ -40,16 +44,43 @@ bool begins_like_an_answer(std::string_view tail) {
   return tail.substr(0, kBegin.size()) == kBegin.substr(0, tail.size());
 }
 
+/// A line of the file, and which prompt it answers.
+struct Line {
+  std::string file;
+  std::int64_t number = 0;
+  std::string source;
+  std::streamoff begin = 0;
+  std::size_t bytes = 0;  ///< without the line break
+
+  bool operator<(const Line& other) const {
+    return std::tie(file, number, source) < std::tie(other.file, other.number, other.source);
+  }
+};
+
+/// A source as prompts have it ("code.jsonl.xz:12"); without a number, the first of its name.
+void set_source(Line& line, std::string source) {
+  const std::size_t colon = source.rfind(':');
+  line.file = source.substr(0, colon);
+  if (colon != std::string::npos)
+    std::from_chars(source.data() + colon + 1, source.data() + source.size(), line.number);
+  line.source = std::move(source);
+}
+
 }  // namespace
 
 AnswerCache::AnswerCache(const std::filesystem::path& file, const std::string& settings) : file_(file) {
   check_settings(settings);
   read();
+  open_end();
+}
+
+/// For writing, behind the last complete line.
+void AnswerCache::open_end() {
   descriptor_ = open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   if (descriptor_ < 0) fail(file_, "cannot be opened for writing");
   if (ftruncate(descriptor_, valid_bytes_) != 0 || lseek(descriptor_, 0, SEEK_END) < 0) {
     const int error = errno;
-    close(descriptor_);
+    close(std::exchange(descriptor_, -1));
     errno = error;
     fail(file_, "cannot be continued");
   }
@@ -139,6 +170,32 @@ void AnswerCache::add(const Answer& answer) {
 
 void AnswerCache::flush() {
   if (fsync(descriptor_) != 0) fail(file_, "cannot be written");
+}
+
+void AnswerCache::sort() {
+  std::ifstream in(file_, std::ios::binary);
+  if (!in) fail(file_, "cannot be opened for reading");
+  std::vector<Line> lines;
+  std::streamoff begin = 0;
+  for (std::string text; std::getline(in, text); begin += static_cast<std::streamoff>(text.size()) + 1) {
+    Line line{.begin = begin, .bytes = text.size()};
+    set_source(line, nlohmann::json::parse(text).at("source").get<std::string>());
+    lines.push_back(std::move(line));
+  }
+  if (std::is_sorted(lines.begin(), lines.end())) return;
+  std::stable_sort(lines.begin(), lines.end());
+  AtomicFile out(file_);
+  in.clear();
+  for (const Line& line : lines) {
+    std::string text(line.bytes + 1, '\n');
+    in.seekg(line.begin);
+    if (!in.read(text.data(), static_cast<std::streamsize>(text.size()))) fail(file_, "cannot be read");
+    out.write(text);
+  }
+  out.commit();
+  close(std::exchange(descriptor_, -1));
+  valid_bytes_ = begin;
+  open_end();
 }
 
 }  // namespace augur

@@ -41,9 +41,14 @@ class AnswerCache {
   void add(const Answer& answer);
   /// Makes sure that what was added is on the disk.
   void flush();
+  /// Puts the answers in the order of their prompts, by file and line: what is learnt from them does not
+  /// depend on which was finished first, nor on where the work was stopped. The file is replaced when that is
+  /// done.
+  void sort();
 
  private:
   void read();
+  void open_end();
   void check_settings(const std::string& settings) const;
 
   std::filesystem::path file_;

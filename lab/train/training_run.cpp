@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/abandoned_files.h"
 #include "base/error.h"
 #include "files/json_reader.h"
 #include "files/safetensors.h"
@@ -116,6 +117,7 @@ TrainingRun::TrainingRun(Learner& learner, const Dataset& data, const TrainingOp
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (error) throw Error("{}: cannot create the folder: {}", folder_.string(), error.message());
+  remove_abandoned_files(folder_);
   if (load_checkpoint()) log_(fmt::format("continuing at {} tokens, step {}", tokens_, steps_));
   curve_ = std::make_unique<LearningCurve>(folder_ / kCurve, tokens_);
   facts_.title = learner.title();

@@ -120,7 +120,10 @@ int make_answers(const AnswerFlags& flags) {
   std::vector<Request> requests;
   plan(engine, flags, cache, jobs, requests, interrupt.stop());
   log_line(fmt::format("{} answers are there, {} to go", cache.size(), requests.size()));
-  if (requests.empty()) return 0;
+  if (requests.empty()) {
+    cache.sort();  // it may have been stopped just before
+    return 0;
+  }
 
   const Stopwatch clock;
   double logged_ms = 0;
@@ -157,6 +160,7 @@ int make_answers(const AnswerFlags& flags) {
     return true;
   });
   cache.flush();
+  if (!interrupt.stop()) cache.sort();
   log_line(fmt::format("{} answers, {} tokens in {:.1f} s: {:.0f} tokens/s; {} answers with {} tokens in {}",
                        answers, tokens, clock.ms() / 1e3, static_cast<double>(tokens) / clock.ms() * 1e3,
                        cache.size(), cache.response_tokens(), flags.out));

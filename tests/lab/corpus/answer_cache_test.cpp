@@ -41,6 +41,34 @@ TEST_F(AnswerFiles, GoOnAfterAKill) {
   EXPECT_THAT(error_of([&] { AnswerCache(file, "settings"); }), HasSubstr("answers.jsonl: line 3: "));
 }
 
+TEST_F(AnswerFiles, AreSortedByFileAndLine) {
+  const std::vector<std::string> sources = {"a.jsonl:2", "a.jsonl:10", "a:b.jsonl.xz:3", "b.jsonl:1"};
+  const std::filesystem::path sorted = folder.path() / "sorted.jsonl", mixed = folder.path() / "mixed.jsonl";
+  const auto add = [&](AnswerCache& cache, std::size_t i) {
+    cache.add({sources[i], "ü\n", 0.5, {static_cast<TokenId>(i)}, std::vector<TokenId>(3 * i + 1, 7)});
+  };
+  {
+    AnswerCache cache(sorted, "s");
+    for (std::size_t i = 0; i < sources.size(); ++i) add(cache, i);
+    cache.sort();
+  }
+  {
+    AnswerCache cache(mixed, "s");
+    for (const std::size_t i : {3, 1, 2}) add(cache, i);
+    cache.sort();
+    add(cache, 0);  // behind the others
+  }
+  std::ofstream(mixed, std::ios::app) << "{\"source\":\"b";  // was being written
+  AnswerCache cache(mixed, "s");
+  EXPECT_EQ(cache.size(), 4);
+  cache.sort();
+  EXPECT_EQ(content(mixed), content(sorted));
+  const auto when = std::filesystem::last_write_time(mixed);
+  std::filesystem::last_write_time(mixed, when - std::chrono::hours(1));
+  cache.sort();
+  EXPECT_EQ(std::filesystem::last_write_time(mixed), when - std::chrono::hours(1)) << "nothing to do";
+}
+
 TEST_F(AnswerFiles, WhatIsNoAnswerStaysAsItIs) {
   const std::string note = "a note without a line break";
   const std::filesystem::path notes = write("notes.txt", note);
