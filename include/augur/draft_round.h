@@ -6,30 +6,30 @@
 
 namespace augur {
 
-/// What one step of a request came to, and took.
+/// Result and times of one step of a request.
 struct RoundFigures {
-  std::int32_t next = -1;       ///< the model's own token behind the accepted ones
+  std::int32_t next = -1;       ///< the model's own token after the accepted ones
   std::int64_t drafted = 0;     ///< tokens that were proposed, before pruning
-  std::int64_t batch_rows = 0;  ///< of the forward that verified them: all requests' and prompts'
-  // This request's share of what the step took. The round took draft_ms + verify_ms + other_ms: prompts that
-  // were read in the same step are no part of it.
+  std::int64_t batch_rows = 0;  ///< rows of the verifying forward pass, of all requests and prompts
+  // This request's share of the step's time. The round took draft_ms + verify_ms + other_ms, without the time
+  // of prompts that were read in the same step.
   double draft_ms = 0;   ///< drafting, in equal parts among the requests that draft
-  double verify_ms = 0;  ///< the forward and the check of the drafts, by rows, as if without the prompts'
-  double other_ms = 0;   ///< all else, in equal parts
+  double verify_ms = 0;  ///< forward pass and check of the drafts, divided by rows, prompts left out
+  double other_ms = 0;   ///< everything else, in equal parts
 };
 
-/// One step of a request's speculation: what was drafted, what the model made of it, and what it took.
+/// One step of a request: the drafted tree, which nodes were accepted, and times.
 struct DraftRound : RoundFigures {
   struct Node {
     std::int32_t token = -1;
     int parent = -1;            ///< an earlier node; -1: this is the root, the newest token of the text
     std::string_view proposer;  ///< drafter that was the first to propose it; empty: the root
-    double probability = 0;     ///< given its parent, by that drafter; 1 where it has none to tell
+    double probability = 0;     ///< given its parent, by that drafter; 1 if the drafter has no probabilities
     bool accepted = false;
   };
   std::vector<Node> nodes;  ///< as verified; the root is the first, and accepted
 };
-/// The round is valid during the call. Comes after the tokens of the round.
+/// Called after the tokens of the round. The round is valid during the call.
 using RoundCallback = std::function<void(const DraftRound&)>;
 
 }  // namespace augur

@@ -4,39 +4,38 @@
 #include <cstdint>
 #include <string_view>
 
-// Facts with a few values, and the word that each value is written as: by flags, the C interface and results.
+// Enumerations, and the word for each value in flags, the C interface and results.
 namespace augur {
 
-/// What weights are kept in. Native: quantised ones (GGUF) are computed on as they are stored, others in
-/// bf16. Auto is the same. BF16 and F32 expand everything at load.
+/// Type of the weights in memory. Native: quantised weights (GGUF) stay as they are stored, others are bf16.
+/// Auto: the same. BF16 and F32: all weights are converted at load.
 enum class WeightFormat : std::uint8_t { Auto, Native, BF16, F32 };
 
-/// What the matrices of a draft model or head are kept in. Auto: as they are stored, but
-/// floats in 4 bits (Q4_1) where that is faster on this machine. Native: as they are stored. The others: all
-/// of them in that type, where their rows are whole blocks of it.
+/// Type of the matrices of a draft model or head in memory. Auto: as stored, but floats become 4 bits (Q4_1)
+/// if that is faster on this machine. Native: as stored. The others: every matrix whose rows are whole blocks
+/// of the type is converted to it.
 enum class DraftWeightFormat : std::uint8_t { Auto, Native, BF16, Q8_0, Q4_0, Q4_1 };
 
-/// What keys and values are kept in. Auto: BF16, with F32 weights F32. Q8_0 takes little more than half of
-/// BF16's memory; heads must be multiples of 32.
+/// Type of keys and values in memory. Auto: BF16, or F32 with F32 weights. Q8_0 takes little more than half
+/// of BF16's memory; the width of heads must be a multiple of 32.
 enum class KvFormat : std::uint8_t { Auto, BF16, Q8_0, F32 };
 
-/// In which order products with bf16 weights are summed (docs/law.md). Chain: as every processor can. Blocks:
-/// as AMX's tile unit does, which is faster there; it takes AMX. Auto: the fastest here. All else has one
-/// order.
+/// Order of sums in products with bf16 weights (docs/law.md). Chain: an order that every processor can
+/// compute. Blocks: the order of AMX's tile unit; needs AMX, and is faster there. Auto: the faster one on
+/// this machine. All other sums have one order.
 enum class ArithmeticLaw : std::uint8_t { Auto, Chain, Blocks };
 
 /// How a drafted tree is checked. Walk: the text is byte-identical to plain decoding. Rejection: the classic
 /// rejection sampling; the same distribution, but not the same bytes (greedy: the same bytes).
 enum class Verification : std::uint8_t { Walk, Rejection };
 
-/// Why a generation ended. Stop: an end-of-sequence token or a stop string. Length: as many tokens as were
-/// asked for, or as the context holds. Error: it was refused, or failed on its way. None: it has not ended.
+/// Why a generation ended. Stop: an end-of-sequence token or a stop string. Length: max_tokens were
+/// generated, or the context is full. Error: it was refused or failed. None: it has not ended.
 enum class FinishReason : std::uint8_t { None, Stop, Length, Cancelled, Error };
 
-/// How a Grammar is written. Json: any JSON object, and there is nothing to write. JsonSchema: a JSON schema,
-/// draft 2020-12. Regex: a regular expression that the whole text matches. Gbnf: llama.cpp's notation. Ebnf:
-/// xgrammar's. StructuralTag: xgrammar's structural tag, texts and tokens around parts that have a grammar
-/// each.
+/// Notation of a Grammar. Json: any JSON object; the text is empty. JsonSchema: a JSON schema, draft 2020-12.
+/// Regex: a regular expression that the whole text matches. Gbnf: llama.cpp's notation. Ebnf: xgrammar's.
+/// StructuralTag: xgrammar's structural tag, texts and tokens around parts, each with its own grammar.
 enum class GrammarKind : std::uint8_t { Json, JsonSchema, Regex, Gbnf, Ebnf, StructuralTag };
 
 /// The words of an enumeration, by value.
@@ -68,7 +67,7 @@ concept Worded = requires(Enum value) {
   words(value).size();
 };
 
-/// The word, terminated by a zero byte beyond its end. Valid for ever.
+/// The word; a zero byte follows it. Always valid.
 template <Worded Enum>
 constexpr std::string_view to_string(Enum value) {
   return words(value)[static_cast<std::size_t>(value)];

@@ -10,9 +10,9 @@ struct TokenLogprob {
   bool operator==(const TokenLogprob&) const = default;
 };
 
-/// A token's log-probability where it stands, in nats, by the model's own law: of its logits as they are,
-/// before penalties, biases, temperature and filters. With Request::sampled_logprobs behind all of these:
-/// `top` has no token then that cannot be drawn.
+/// A token's log-probability at its place, in nats, by the model's own distribution: of its unchanged logits,
+/// before penalties, biases, temperature and filters. With Request::sampled_logprobs, after all of these;
+/// then `top` has only tokens that can be drawn.
 struct TokenLogprobs {
   float logprob = 0;
   std::vector<TokenLogprob> top;  ///< the most probable ones, falling; equals by rising id

@@ -4,9 +4,9 @@
 
 namespace augur {
 
-/// A model's wish that a function be called.
+/// A function call that the model asks for.
 struct ToolCall {
-  std::string id;  ///< by which the message that answers it names it
+  std::string id;  ///< id by which the answering message refers to it
   std::string name;
   std::string arguments;  ///< a JSON object
 };
@@ -18,17 +18,17 @@ struct Message {
   std::vector<ToolCall> tool_calls;  ///< the assistant's
   std::string tool_call_id;          ///< role "tool": which call this answers
   std::string name;                  ///< role "tool": of the function; empty: not said
-  /// How a template sees content that is empty: as a text, as none, or not at all.
+  /// How a template sees empty content: as an empty text, as null, or as a missing field.
   enum class Absence { Empty, Null, Missing };
   Absence absence = Absence::Empty;
-  std::string reasoning = {};  ///< the assistant's thoughts before its content; empty: not said
+  std::string reasoning = {};  ///< the assistant's reasoning before its content; empty: none
 };
 
-/// How the prompt that a conversation becomes ends.
+/// How the prompt of a conversation ends.
 enum class ChatEnd {
   Reply,     ///< where the assistant's reply begins, as the template's generation prompt has it
-  Turn,      ///< behind the last message: nothing asks for a reply
-  Continue,  ///< within the last message, the assistant's: what is generated goes on from its content
+  Turn,      ///< after the last message, without a generation prompt
+  Continue,  ///< within the last message, the assistant's: the generated text continues its content
 };
 
 }  // namespace augur

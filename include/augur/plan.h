@@ -11,29 +11,28 @@ namespace augur {
 
 /// What shapes drafts: one of speculation_policies() and its own settings, as docs/policies.md lists them.
 struct PolicyChoice {
-  std::string name;  ///< empty: what the plan's limits ask for
+  std::string name;  ///< empty: the limits of the plan decide, as SpeculationPlan::policy says
   std::map<std::string, std::string> settings;
 
   friend bool operator==(const PolicyChoice&, const PolicyChoice&) = default;
 };
 
-/// How much to speculate, and with what. The text that is generated does not depend on it. Everything that is
-/// left out has a default, the same in the program, in C++ and in C.
+/// Which drafters to use, and how. The generated text does not depend on it. Every field has a default, the
+/// same in the program, in C++ and in C.
 ///
 /// As text: TYPE[,TYPE...][:KEY=VALUE,...], for instance "ngram", "eagle3,ngram:policy=hetero,topk=8",
-/// "draft:policy=c2t:beta=0.4;depth=5,vocab=frspec:4096". Settings of the policy follow its name behind a ':'
-/// and are separated by ';'. A backslash takes the character behind it as it is, for paths with a comma. Keys
-/// are in brackets below; the program's flags are --spec-type and those that `augur generate --help` lists.
+/// "draft:policy=c2t:beta=0.4;depth=5,vocab=frspec:4096". Settings of the policy follow its name after a ':'
+/// and are separated by ';'. A backslash escapes the next character, for paths with a comma. Keys are in
+/// brackets below; the program's flags are --spec-type and those that `augur generate --help` lists.
 struct SpeculationPlan {
-  /// Names of speculation_types(); "auto" is what the draft model's files are made for, "@NAME" a further one
-  /// of the engine's draft models (EngineOptions::draft_models). Several draft one tree together: what they
-  /// propose is merged, and the likeliest nodes are verified. {"none"}: plain decoding. Empty: "none"
-  /// without a draft model or a model's own layers that draft, otherwise "auto", and with the policy "auto"
-  /// look-ups ("ngram") beside it.
+  /// Names of speculation_types(); "auto" means the type that the draft model's files are made for, "@NAME"
+  /// one of EngineOptions::draft_models. Several drafters draft one tree together: their proposals are
+  /// merged, and the likeliest nodes are verified. {"none"}: plain decoding. Empty: "auto" if there is a
+  /// draft model or the model has layers that draft, with the policy "auto" also "ngram"; otherwise "none".
   std::vector<std::string> drafters;
-  /// [policy] Without a name: "static" with a static_tree, "eagle2" where one of the tree's limits is given
-  /// (with one candidate per node "chain"), "chain" where one of the chain's is, otherwise "auto", which
-  /// decides the shape by measured costs and takes none of these limits.
+  /// [policy] Without a name: "static" if static_tree is set; "eagle2" if a limit of the tree is set ("chain"
+  /// if tree_topk is 1); "chain" if a limit of the chain is set; otherwise "auto", which decides the shape by
+  /// measured costs and accepts none of these limits.
   PolicyChoice policy;
 
   std::optional<int> draft_max;       ///< [n-max] 4: tokens of a drafted chain, at most
@@ -48,39 +47,40 @@ struct SpeculationPlan {
 
   std::optional<int> ngram_min;  ///< [ngram-min] 1: type "ngram": shortest suffix that is looked up
   std::optional<int> ngram_max;  ///< [ngram-max] 4: longest
-  /// [exit] Type "layerskip": so many of the target's first layers draft. 0: what the draft model's
-  /// config.json says (exit_layer), otherwise a quarter of them.
+  /// [exit] Type "layerskip": number of the target's first layers that draft. 0: exit_layer of the draft
+  /// model's config.json, otherwise a quarter of the layers.
   std::optional<int> exit_layer;
 
-  /// [drafter] Settings that drafters have of their own, by "TYPE.KEY", as their summaries name them; as
-  /// text TYPE.KEY=VALUE[;TYPE.KEY=VALUE...]. Those of a type that does not draft are not looked at.
+  /// [drafter] Settings of single drafters, by "TYPE.KEY", as their summaries name them; as text
+  /// TYPE.KEY=VALUE[;TYPE.KEY=VALUE...]. Settings of types that do not draft are ignored.
   std::map<std::string, std::string> drafter_settings;
 
-  /// [vocab] What the draft model's or head's last projection computes: "full", "auto" (the most
-  /// frequent tokens where that pays), or "frspec", "pafr", "hot" or "dynaspec" with the file or folder, and
-  /// its size (docs/vocabulary.md). The target verifies over its whole vocabulary whatever it says. Loaded
-  /// with the engine: a request can only name the engine's own. Empty: the engine's; of an engine, "auto".
+  /// [vocab] The draft vocabulary, for which the last projection of the draft model or head is computed:
+  /// "full", "auto" (a smaller one where that pays), or "frspec", "pafr", "hot" or "dynaspec" with the file
+  /// or folder, and its size (docs/vocabulary.md). The target always verifies over its whole vocabulary. It
+  /// is loaded with the engine: a request can only name the engine's. Empty: the engine's; for an engine,
+  /// "auto".
   std::string draft_vocabulary;
   Verification verification = Verification::Walk;  ///< [verify]
-  /// [coupling] Drafters know the noise of the target's draws and propose what it makes likely (coupled
-  /// drafting), so that drafts are accepted at high temperatures more often than without. False: they
-  /// rank candidates by their own probabilities alone, as in the papers. Matters with Walk at temperature >
-  /// 0, or with penalties.
+  /// [coupling] Drafters know the noise of the target's draws and propose the tokens that it makes likely
+  /// (coupled drafting), so more drafts are accepted at high temperatures. False: they rank candidates only
+  /// by their own probabilities, as in the papers. Has an effect with Walk at temperature > 0, or with
+  /// penalties.
   bool coupling = true;
 
-  /// Reads the text form; what it leaves out is `base`'s. Names become canonical (llama.cpp's "draft-simple"
-  /// is "draft"), "" is `base`. Error naming the key and what was expected, for unknown names and values out
-  /// of range.
+  /// Reads the text form; fields that it leaves out are those of `base`, so "" gives `base`. Names become
+  /// canonical (llama.cpp's "draft-simple" becomes "draft"). Unknown names and values out of range are an
+  /// Error with the key and what was expected.
   static SpeculationPlan parse(std::string_view text, const SpeculationPlan& base);
   static SpeculationPlan parse(std::string_view text) { return parse(text, SpeculationPlan()); }
 
-  /// Whether it says to decode plainly.
+  /// Whether the plan is plain decoding.
   bool plain() const { return drafters.size() == 1 && drafters.front() == "none"; }
 
   friend bool operator==(const SpeculationPlan&, const SpeculationPlan&) = default;
 };
 
-/// The text form, with what was given and no more: parse() makes an equal plan of it.
+/// The text form, only of fields that are set: parse() makes an equal plan of it.
 std::string to_string(const SpeculationPlan& plan);
 
 }  // namespace augur

@@ -17,11 +17,11 @@ struct SpeculationStatistics {
   double mean_accepted_length = 0;   ///< tokens per call, the target's own included (1 when plain)
   std::vector<std::int64_t> accepted_per_position;  ///< [d]: rounds whose draft was accepted at depth d + 1
   double draft_ms = 0;
-  double classify_ms = 0;  ///< of draft_ms: what trained parts of policies (bins, classifiers, heads) took
+  double classify_ms = 0;  ///< part of draft_ms: time of trained parts of policies (bins, classifiers, heads)
   double verify_ms = 0;
   double other_ms = 0;
 
-  /// Counts and times of more rounds; `type` and the mean stay what they are.
+  /// Adds counts and times of more rounds; `type` and the mean do not change.
   void add(const SpeculationStatistics& more) {
     calls += more.calls;
     verified_tokens += more.verified_tokens;

@@ -3,10 +3,10 @@
 
 namespace augur {
 
-/// What one rendering of a chat template may cost; one beyond it is an Error.
+/// Limits for rendering a chat template once; exceeding one is an Error.
 struct TemplateLimits {
-  std::int64_t steps = 5'000'000;    ///< expressions evaluated, items visited, 64 bytes looked at
-  std::int64_t bytes = 128ll << 20;  ///< of texts and lists made on the way, the conversation included
+  std::int64_t steps = 5'000'000;    ///< evaluated expressions, visited items, and pieces of 64 bytes
+  std::int64_t bytes = 128ll << 20;  ///< bytes of texts and lists made while rendering, with the conversation
 };
 
 }  // namespace augur
