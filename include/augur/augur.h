@@ -2,18 +2,18 @@
 #define AUGUR_AUGUR_H
 /* The stable C interface. Structs start with their size, so that fields can be added at their end; use the
  * *_default functions (or *_init with the size of your struct), then change what you need. No function throws
- * or aborts; after a failure augur_last_error() of the same thread says what was wrong, to people, and
- * augur_last_error_kind() and augur_last_error_field() to programs. NULL for a handle is a failure, but of
- * the
- * *_free functions, which do nothing then.
+ * or aborts. After a failure, augur_last_error() of the same thread has a message for people,
+ * augur_last_error_kind() and augur_last_error_field() have the details for programs. A NULL handle is a
+ * failure, except for the *_free functions, which then do nothing.
  *
- * Threads: augur_tokenize() and augur_detokenize() may be called from any thread, several at once, also while
- * the engine generates or a session uses it. augur_generate() is for one thread at a time, and for none while
- * a session uses the engine. Functions of sessions and tickets are for any thread, but nobody uses what is
- * being closed or freed. What breaks these rules, or calls from a callback what it may not, fails at once
- * with AUGUR_ERROR_MISUSE, and so does all that needs threads in a child of fork(), which has none of them.
+ * Threads: augur_tokenize() and augur_detokenize() may be called from any thread at any time, also while the
+ * engine generates or a session uses it. augur_generate() may be called by one thread at a time, and by none
+ * while a session uses the engine. Functions of sessions and tickets may be called from any thread, but not
+ * while the session or ticket is being closed or freed. A call that breaks these rules, or that a callback
+ * must not make, fails at once with AUGUR_ERROR_MISUSE. So does every call that needs threads in a child of
+ * fork(), which has none of them.
  *
- * The caller's rounding mode, its treatment of denormal numbers and its locale change no result. */
+ * The caller's rounding mode, treatment of denormal numbers and locale do not change results. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,11 +32,10 @@ typedef struct augur_engine_options {
   const char*
       draft_model; /* the same, or a draft head's folder; NULL: the model's own layers that draft, if any */
   /* What drafts: "none", "ngram", "draft", a list ("ngram,draft"), or a whole plan in the text form of
-   * augur/plan.h ("eagle3,ngram:policy=hetero,topk=8"). NULL: with a draft model what its files are made for
-   * ("auto"), likewise with a model that has layers to draft with, otherwise "none". The fields called "plan"
-   * below say the same one by one, under the names of SpeculationPlan, and come on top; 0 and NULL: not
-   * given. Without a policy, a tree and a limit of the shape the policy is "auto", which takes none of these
-   * limits. */
+   * augur/plan.h ("eagle3,ngram:policy=hetero,topk=8"). NULL: "auto" (what the files are made for) if there
+   * is a draft model or the model has layers that draft, otherwise "none". The fields marked "plan" below
+   * set single fields of SpeculationPlan and win over this text; 0 and NULL mean not set. Without a policy, a
+   * tree and a limit of the shape, the policy is "auto", which accepts none of these limits. */
   const char* spec_types;
   int32_t threads; /* 0: one per usable core */
   int32_t pin_threads;
@@ -50,7 +49,7 @@ typedef struct augur_engine_options {
   int32_t tree_size;        /* plan: nodes verified, the newest token included (16) */
   const char* verification; /* plan: "walk", "rejection"; NULL: "walk" */
   int32_t coupling;         /* plan: 1, the default: drafters propose what the noise of the target's draws
-                             * makes likely; 0: they don't */
+                             * makes likely; 0: they do not */
   const char* policy;       /* plan: what shapes the drafts, NAME[:KEY=VALUE,...] */
   const char* static_tree;  /* plan: a published tree's name or a JSON file of paths */
   const char*
@@ -61,7 +60,7 @@ typedef struct augur_engine_options {
   int32_t exit_layer;     /* plan: "layerskip": layers of the target that draft (as its files say) */
   const char* kv_type;    /* keys and values: "auto", "bf16", "q8_0", "f32"; NULL: "auto" */
   const char* cost_cache; /* folder for measured costs; "none": nowhere; NULL: ~/.cache/augur/costs */
-  /* Told what a user should know and what does not stop the work; may be NULL. */
+  /* Called for problems that a user should know but that do not stop the work; may be NULL. */
   void (*warning)(const char* text, void* user);
   void* warning_user;
   const char* draft_weights; /* "auto", "native", "bf16", "q8_0", "q4_0", "q4_1"; NULL: "auto" */
@@ -82,7 +81,7 @@ typedef struct augur_request {
   const char* prompt;      /* UTF-8; with `chat`, the user's message */
   const char* system;      /* system message, with `chat` and `prompt` only; NULL: none */
   int32_t chat;            /* apply the model's chat template */
-  int64_t max_tokens;      /* < 0: as many as the context holds */
+  int64_t max_tokens;      /* < 0: until the context is full */
   const char* const* stop; /* stop strings */
   size_t stop_count;
   int32_t ignore_eos;
@@ -101,18 +100,18 @@ typedef struct augur_request {
   const augur_message* messages;
   size_t message_count;
   int32_t penalty_window; /* last tokens that penalties look at; -1: all */
-  /* What the text has to be; NULL: anything. How it is written: "json-schema" (NULL: this), "json" (any JSON
-   * object; grammar is ""), "regex", "gbnf", "ebnf", "structural-tag". */
+  /* The grammar or schema that the text must match; NULL: none. grammar_kind is its notation: "json-schema"
+   * (also NULL), "json" (any JSON object; grammar is ""), "regex", "gbnf", "ebnf", "structural-tag". */
   const char* grammar;
   const char* grammar_kind;
 } augur_request;
 
 /* text: `length` bytes, not terminated, valid during the call. token: -1 when only held-back text is
- * released. Return 0 to stop, anything else to go on. */
+ * released. Return 0 to stop, any other value to continue. */
 typedef int32_t (*augur_token_callback)(const char* text, size_t length, int32_t token, void* user);
 
 const char* augur_version(void);
-/* The commit that the library is built from, twelve hexadecimal digits, with "-dirty" behind where files
+/* The commit that the library is built from: twelve hexadecimal digits, followed by "-dirty" if files
  * differed; or "unknown". */
 const char* augur_commit(void);
 /* Message of this thread's last call that could fail; "" when it did not. Valid until the next such call. */
@@ -138,8 +137,7 @@ int32_t augur_last_error_kind(void);
 /* The field of the options or of the request that is to blame; "" where there is none, or it is not known. */
 const char* augur_last_error_field(void);
 
-/* Fills a struct of `size` bytes with defaults: as many of its fields as both the caller and the library
- * know. */
+/* Fills a struct of `size` bytes with defaults: the fields that both the caller and the library know. */
 void augur_engine_options_init(augur_engine_options* options, size_t size);
 void augur_request_init(augur_request* request, size_t size);
 
@@ -175,14 +173,14 @@ void augur_result_free(augur_result* result);
 
 /* --- Many requests at once ---------------------------------------------------------------------------------
  * A session decodes the requests of many threads in one batch; their tokens are those of augur_generate().
- * Callbacks come from the session's own thread: they should return soon, and may submit and cancel, but not
+ * Callbacks run on the session's own thread: they should return soon, and may submit and cancel, but must not
  * wait. */
 typedef struct augur_session_options {
   size_t size;
   int32_t parallel;    /* requests that are decoded at once (16) */
   int32_t queue;       /* requests that may wait for their turn (1024) */
   int64_t memory;      /* bytes for the caches of requests and of kept texts; 0: what is available (0) */
-  int64_t cache_bytes; /* of these, for texts that are kept for those that begin alike (8 GiB) */
+  int64_t cache_bytes; /* part of memory for texts kept for later requests (8 GiB) */
 } augur_session_options;
 
 void augur_session_options_init(augur_session_options* options, size_t size);
@@ -192,16 +190,16 @@ static inline augur_session_options augur_session_options_default(void) {
   return options;
 }
 
-/* Uses the engine, which outlives it; meanwhile texts may be tokenised and detokenised with it, and nothing
- * else. Options may be NULL: defaults. NULL on failure. */
+/* Uses the engine, which must outlive the session; meanwhile the engine may only tokenise and detokenise.
+ * Options may be NULL: defaults. NULL on failure. */
 augur_session* augur_session_open(augur_engine* engine, const augur_session_options* options);
-/* Takes in no more requests and returns when all have ended. 0; -1 on failure. */
+/* Accepts no more requests and returns when all have ended: 0, or -1 on failure. */
 int32_t augur_session_drain(augur_session* session);
 /* Cancels what has not ended, and returns when it has. 0; -1 in one of its callbacks, and it stays open. */
 int32_t augur_session_close(augur_session* session);
 
-/* Takes a request in and returns at once; NULL on failure, as when too many wait. Those of the highest
- * priority begin first. `on_token` may be NULL. The ticket is freed by the caller, at any time. */
+/* Accepts a request and returns at once; NULL on failure, for example if too many wait. Requests with the
+ * highest priority begin first. `on_token` may be NULL. The caller frees the ticket, at any time. */
 augur_ticket* augur_submit(augur_session* session, const augur_request* request, int32_t priority,
                            augur_token_callback on_token, void* user);
 /* Ends the request with the tokens it has got. 0; -1 on failure. */
@@ -212,10 +210,10 @@ int32_t augur_ended(const augur_ticket* ticket);
  * token. One that failed later gives what it has got, with the finish reason "error", and augur_last_error()
  * says why. Not from a callback of its session, which it would wait for. */
 augur_result* augur_wait(const augur_ticket* ticket);
-/* The request goes on. */
+/* Frees the ticket; the request continues. */
 void augur_ticket_free(augur_ticket* ticket);
 
-/* All are valid until the result is freed; "", no tokens and 0 of a NULL result. */
+/* Texts and tokens are valid until the result is freed. For a NULL result: "", no tokens, 0. */
 const char* augur_result_text(const augur_result* result);
 const int32_t* augur_result_tokens(const augur_result* result, size_t* count);
 const char* augur_result_finish_reason(
@@ -223,7 +221,7 @@ const char* augur_result_finish_reason(
 double augur_result_tokens_per_second(const augur_result* result);
 double augur_result_mean_accepted_length(const augur_result* result);
 int64_t augur_result_prompt_tokens(const augur_result* result);
-int64_t augur_result_cached_tokens(const augur_result* result); /* of these, that were not read again */
+int64_t augur_result_cached_tokens(const augur_result* result); /* part of prompt_tokens, not read again */
 int64_t augur_result_target_calls(const augur_result* result);  /* forwards of the target after the prompt */
 
 #ifdef __cplusplus
