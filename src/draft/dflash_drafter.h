@@ -22,7 +22,8 @@ struct DflashWeights {
         head(source, dspark),
         waiting_features(std::make_shared<RowPool>(head.features())) {}
 
-  /// A result that no drafter holds any more. Those of one pass share it until their rounds end.
+  /// A result buffer that no drafter uses any more. The drafters of one pass share a buffer until their
+  /// rounds end.
   std::shared_ptr<DflashHead::Result> free_result();
 
   std::string_view name;
@@ -41,10 +42,10 @@ struct DflashWeights {
   std::vector<MarkovHead::Biased> biased;
 };
 
-/// Drafts with a DflashHead: one pass a round, at the root. Its cache holds keys and values for every token
-/// that the target has run; the block's are dropped at once. A node of depth d takes its children from the
-/// slot that predicts depth d + 1, whatever its own token (DFlash), or biased by it (DSpark), so the block
-/// grows a tree of any shape; a chain is what the papers draft.
+/// Drafts with a DflashHead: one pass in each round, at the root. Its cache has keys and values of every
+/// token that the target has run; those of the block are dropped after the pass. The children of a node of
+/// depth d come from the slot that predicts depth d + 1, independent of the node's own token (DFlash), or
+/// biased by it (DSpark). So a block can give a tree of any shape; the papers draft a chain.
 class DflashDrafter final : public Drafter {
  public:
   DflashDrafter(DflashWeights& weights, std::int64_t context)
@@ -84,12 +85,13 @@ class DflashDrafter final : public Drafter {
   int first_ = 0;   ///< result row of the root's children
   int depths_ = 0;  ///< levels that the block predicts
 
-  // With a Markov head: rows of the nodes that were expanded.
+  // With a Markov head: rows of the expanded nodes.
   std::vector<std::int32_t> row_of_node_;  ///< by tree node; -1: none
   std::int32_t markov_rows_ = 0;
   std::vector<float> latents_;      ///< [rows, rank]
   std::vector<float> path_states_;  ///< [rows, rank]
-  /// Predicted chances that what is drawn after them is accepted (ExpandOptions::least_confidence). [rows]
+  /// [rows] predicted probability that a token drawn after the row is accepted
+  /// (ExpandOptions::least_confidence).
   std::vector<float> confidences_;
 };
 

@@ -5,13 +5,13 @@
 
 namespace augur {
 
-/// How the weights of a draft model or head are packed. Drafts need not be exact, only good for their time;
-/// the text does not depend on them.
+/// The form in which the weights of a draft model or head are packed. The text does not depend on it, so it
+/// is chosen for speed.
 ///
-/// Auto: as they are stored, but matrices of floats become Q4_1 when this machine multiplies rows with the
-/// largest of them faster so (measured here and now, in milliseconds). Native: as they are stored, floats in
-/// the target's float type. The others: every matrix whose rows are whole blocks in that type, what is stored
-/// in another expanded.
+/// Auto: as stored, but float matrices become Q4_1 if this machine multiplies faster with the largest of them
+/// in Q4_1 (measured in this call, within milliseconds). Native: as stored, floats in the target's float
+/// type. The others: every matrix whose rows are whole blocks gets that type; matrices stored in another type
+/// are expanded first.
 WeightForm draft_weight_form(DraftWeightFormat asked, const Checkpoint& head, const Model& target);
 
 }  // namespace augur

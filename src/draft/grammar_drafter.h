@@ -7,14 +7,14 @@
 
 namespace augur {
 
-/// Jump-ahead (XGrammar, Dong et al., 2024; SGLang, Zheng et al., 2024): what the sequence's grammar leaves
-/// no choice about. Where one token may come next it is that one; where the bytes are known, the longest
-/// token that they begin with. One branch from the root. Unlike in these papers the tokens are only proposed:
-/// the target draws under the same masks, and may cut the same bytes into other tokens. Without a grammar,
-/// silent.
+/// Jump-ahead (XGrammar, Dong et al., 2024; SGLang, Zheng et al., 2024): proposes the only continuation that
+/// the sequence's grammar allows. If only one token may come next, it proposes that token; if the next bytes
+/// are known, the longest token that they begin with. One branch from the root. Unlike in these papers the
+/// tokens are only proposed: the target draws under the same masks, and may divide the same bytes into other
+/// tokens. Proposes nothing without a grammar.
 class GrammarDrafter final : public Drafter {
  public:
-  /// `tokenizer` outlives it.
+  /// `tokenizer` must outlive it.
   explicit GrammarDrafter(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
 
   std::string_view name() const override { return "grammar"; }

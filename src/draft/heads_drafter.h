@@ -83,14 +83,14 @@ class HeadsDrafter final : public Drafter {
   void append_input(const DraftTree& tree, std::int32_t node, int depth);
 
   HeadsWeights& weights_;
-  std::int64_t length_ = 0;               ///< rows of the text that the target has run
-  std::vector<float> state_;              ///< of the last of them, once no row waits. [hidden]
-  std::optional<SequenceRows> sequence_;  ///< with a prefix layer: its rows are the target's normed states
-  int first_row_ = 0;                     ///< of the prefix layer's forward in flight
+  std::int64_t length_ = 0;   ///< rows of the text that the target has run
+  std::vector<float> state_;  ///< [hidden] state of the last of them, if no row waits
+  /// with a prefix layer: rows of the target's states after its final norm
+  std::optional<SequenceRows> sequence_;
+  int first_row_ = 0;  ///< of the prefix layer's forward in flight
 };
 
-/// The shared part of a drafter type that drafts with such heads, which have been read. `vocabulary` may be
-/// null.
+/// The shared part of a drafter type with these heads, which have been read. `vocabulary` may be null.
 std::unique_ptr<DrafterModel> make_heads_model(std::unique_ptr<HeadsWeights> weights,
                                                const VocabularyChoice* vocabulary);
 

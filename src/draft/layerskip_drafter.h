@@ -14,7 +14,7 @@
 
 namespace augur {
 
-/// The target, and what the early exits of all sequences share.
+/// The target, and data that the early exits of all sequences share.
 struct LayerSkipShared {
   explicit LayerSkipShared(Model& with)
       : target(with), groups(static_cast<std::size_t>(with.config().layers) + 1) {}
@@ -31,10 +31,11 @@ struct LayerSkipShared {
   std::vector<float> states;  ///< [candidates, hidden] after the final norm, where they are wanted
 };
 
-/// LayerSkip's self-speculation (Elhoushi et al., 2024): the target's first layers, its norm and its head,
-/// and between them an adapter where one was trained (a target that was not trained to exit early needs one).
-/// There is no draft cache: the rows of the tree, the root's included, are written to the early layers of the
-/// target's own, and handed on to verification, which has only the other layers left to run for them.
+/// LayerSkip's self-speculation (Elhoushi et al., 2024): drafts with the target's first layers, its norm and
+/// its head, and an adapter between them if one was trained (a target that was not trained for early exit
+/// needs one). There is no draft cache: the rows of the tree, including the root's, are written to the early
+/// layers of the target's cache and passed to verification, which then runs only the remaining layers for
+/// them.
 class LayerSkipDrafter final : public Drafter {
  public:
   LayerSkipDrafter(LayerSkipShared& shared, int exit_layer);
@@ -56,7 +57,7 @@ class LayerSkipDrafter final : public Drafter {
   LayerSkipShared& shared_;
   int exit_;
   TreeRows tree_;
-  std::vector<float> hidden_;  ///< [tree_'s rows, hidden] what came out of the early layers
+  std::vector<float> hidden_;  ///< [tree_'s rows, hidden] output of the early layers
   int first_row_ = 0;          ///< of the forward in flight: this drafter's
   int rows_ = 0;
 };

@@ -6,9 +6,10 @@
 
 namespace augur {
 
-/// Prompt look-up (Saxena, 2023; llama.cpp's ngram-simple): the longest suffix of the text that occurred
-/// before, and what followed it there the last time. The copied branch may run over the end of the text into
-/// itself, so a repetition is continued at any length. One branch, with the odds of copying (copy_odds.h).
+/// Prompt look-up (Saxena, 2023; llama.cpp's ngram-simple): finds the longest suffix of the text that
+/// occurred before, and proposes the tokens that followed its last occurrence. The copied branch may continue
+/// beyond the end of the text into itself, so a repetition is continued to any length. One branch;
+/// probabilities are the odds of copying (copy_odds.h).
 class NgramDrafter final : public Drafter {
  public:
   /// Texts of up to `reserved` tokens are indexed without an allocation.

@@ -26,8 +26,8 @@ struct RecurrentWeights {
 
 /// Drafts with a RecurrentHead (EAGLE-1/2/3, multi-token prediction layers). Its cache holds one row for
 /// every token that the target has run. Accepted rows wait until the next round, then run together with the
-/// target's states; the last of them predicts the root's children. Every further level is fed its parents'
-/// results.
+/// target's states; the last of them predicts the root's children. Every further level takes its parents'
+/// results as input.
 class RecurrentDrafter final : public Drafter {
  public:
   RecurrentDrafter(RecurrentWeights& weights, std::int64_t context);
@@ -54,8 +54,8 @@ class RecurrentDrafter final : public Drafter {
   RecurrentWeights& weights_;
   SequenceRows sequence_;
   TreeRows tree_;
-  std::vector<float> root_state_;    ///< what the root's row gave; empty: it has not run in this round
-  std::vector<float> level_states_;  ///< what tree_'s rows gave
+  std::vector<float> root_state_;    ///< result of the root's row; empty: it has not run in this round
+  std::vector<float> level_states_;  ///< results of tree_'s rows
   int first_row_ = 0;                ///< of the forward in flight: this drafter's
   int rows_ = 0;
 };

@@ -9,30 +9,29 @@
 
 namespace augur {
 
-/// SuffixDecoding (Oliaro et al., 2024): what followed the end of the text before, in the text itself or in
-/// the outputs of earlier sequences, as a tree; and retrieval (REST, He et al., 2024): what follows it in a
-/// datastore. A continuation's estimated probability is its share of the occurrences; the tree grows by path
-/// probability, at most so many tokens per token of the match, and of all matches the one is taken whose tree
-/// promises the most accepted tokens. In the tree a token has its share times the odds of copying
-/// (copy_odds.h).
+/// SuffixDecoding (Oliaro et al., 2024): finds earlier occurrences of the end of the text, in the text itself
+/// or in outputs of earlier sequences, and proposes what followed them, as a tree; and retrieval (REST, He et
+/// al., 2024): the same in a datastore. The estimated probability of a continuation is its share of the
+/// occurrences. The tree grows by path probability, up to `tokens_per_match` tokens for each token of the
+/// match. Of all matches it uses the one whose tree has the highest expected number of accepted tokens. In
+/// the tree, a token's probability is its share times the odds of copying (copy_odds.h).
 class SuffixDrafter final : public Drafter {
  public:
   struct Options {
     int depth = 32;                                ///< match and branch together, in tokens
     std::size_t own_nodes = std::size_t{1} << 20;  ///< of the trie of the sequence's text (28 bytes each)
-    std::int64_t reserved = 0;                     ///< tokens of a text that take no allocation
+    std::int64_t reserved = 0;                     ///< tokens of a text that need no allocation
     int tokens_per_match = 4;                      ///< tokens drafted per token of the match
     double least_probability = 0.1;                ///< of a token, given what is before it
-    // In the datastore, as in REST: matches of 16 tokens down to 2. Shorter ones than one that occurs so
-    // often already tell nothing new.
+    // In the datastore, as in REST: matches of 16 tokens down to 2. Once a match occurs often enough, shorter
+    // ones are not searched.
     int longest_retrieval = 16;
     int shortest_retrieval = 2;
     std::int64_t enough_occurrences = 16;
-    bool keep_output = true;  ///< among the earlier ones, when the sequence ends
+    bool keep_output = true;  ///< whether its output is added to the earlier ones when the sequence ends
   };
-  /// `earlier`: outputs of earlier sequences, which this one may see. It adds its own when it ends, as far as
-  /// there is memory for it.
-  /// `datastore`: null for none.
+  /// `earlier`: outputs of earlier sequences that this one may use. It adds its own when it ends, if there is
+  /// memory. `datastore`: null for none.
   SuffixDrafter(std::shared_ptr<SuffixMemory> earlier, const Datastore* datastore, const Options& options);
   ~SuffixDrafter() override;
 
