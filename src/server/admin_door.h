@@ -6,12 +6,12 @@
 
 namespace augur {
 
-/// What a listener of its own answers for those who operate the server: whether it lives, and what it counts,
-/// of all clients and without a key. Nothing else is there. Beside the listener of the clients, whose crowd
-/// cannot keep it from answering.
+/// Answers of the operators' listener (--admin-listen): health and counts, over all clients and without a
+/// key, and nothing else. It is separate from the clients' listener, so that it answers however many clients
+/// there are.
 class AdminDoor final : public HttpApplication {
  public:
-  /// `service` outlives it.
+  /// `service` must outlive it.
   explicit AdminDoor(Service& service) : service_(service) {}
 
   void admit(const HttpRequest& head) override;

@@ -8,7 +8,7 @@
 
 namespace augur {
 
-/// Who may ask, decided by a request's header alone. Thread-safe.
+/// Decides by a request's header alone whether the request is allowed. Thread-safe.
 class Admission {
  public:
   struct Rules {
@@ -16,15 +16,16 @@ class Admission {
                                             ///< "localhost": those of this machine)
     std::vector<std::string> hosts;         ///< names of this server, beside those of this machine
   };
-  /// `keys` outlives it: any of them opens all but /health and the page, or /metrics, /load and /slots alone.
+  /// `keys` must outlive it. A key opens everything, or only /metrics, /load and /slots; /health and the page
+  /// need no key.
   Admission(Rules rules, const KeyRing& keys) : rules_(std::move(rules)), keys_(keys) {}
 
-  /// Throws a Refusal: 401 without a key, 400 with one in the query, 403 for a page of a foreign origin and
-  /// for a host that is not this server.
+  /// Throws a Refusal: 401 without a key, 400 for a key in the query, 403 for a page of another origin and
+  /// for a host name that is not this server's.
   void check(const HttpRequest& head) const;
-  /// The key's part of check(), for a request whose key `holder` has.
+  /// The part of check() about keys, for a request with the key of `holder`.
   void check_key(const HttpRequest& head, const KeyRing::Holder& holder) const;
-  /// The same where nobody needs a key: a host that is not this server is refused all the more.
+  /// The part of check() without keys: refuses a host name that is not this server's.
   void check_without_key(const HttpRequest& head) const;
   /// Whether pages of the request's origin may read the answer.
   bool allows_origin(const HttpRequest& head) const;
@@ -37,7 +38,7 @@ class Admission {
   const KeyRing& keys_;
 };
 
-/// Whether a path tells what concerns the whole server, which is what the metrics' key opens.
+/// Whether a path has information about the whole server, which the metrics key opens.
 bool is_measured(std::string_view path);
 
 }  // namespace augur

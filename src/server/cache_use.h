@@ -6,8 +6,8 @@
 
 namespace augur {
 
-/// How many tokens of prompts were looked for among kept texts, and found, by API key (Caller::account): a
-/// key is told its own alone. Thread-safe.
+/// Counts the tokens of prompts that were looked up among kept texts, and found, by API key
+/// (Caller::account). A key sees only its own counts. Thread-safe.
 class CacheUse {
  public:
   struct Tokens {
@@ -29,7 +29,7 @@ class CacheUse {
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::string, Tokens> by_account_;  ///< no more than there are keys
+  std::map<std::string, Tokens> by_account_;  ///< at most one entry for each key
 };
 
 }  // namespace augur

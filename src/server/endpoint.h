@@ -23,11 +23,11 @@
 namespace augur {
 
 struct ServiceOptions {
-  std::string model;                  ///< by which clients know it
-  std::vector<std::string> api_keys;  ///< KeySources::lines; neither these nor a file: everything is open
+  std::string model;                  ///< the model's name for clients
+  std::vector<std::string> api_keys;  ///< KeySources::lines; without these and a file no key is needed
   std::string metrics_key;            ///< KeySources
-  SpeculationPlan speculation;        ///< the engine's, which requests are laid over
-  double tpot_ms = 0;                 ///< Request::tpot_ms of requests that do not say
+  SpeculationPlan speculation;        ///< the engine's plan, which a request's fields change
+  double tpot_ms = 0;                 ///< Request::tpot_ms for requests without one
   /// Pages of these origins may use the server from a browser ("https://chat.example.org"; "*": any).
   std::vector<std::string> cors_origins;
   LogOptions log;
@@ -35,11 +35,11 @@ struct ServiceOptions {
   bool strict_model = false;   ///< so is a request for a model of another name
   bool serves_metrics = true;
   TraceOptions traces = {};
-  bool llamacpp_metrics = false;  ///< /metrics has llama.cpp's names beside
+  bool llamacpp_metrics = false;  ///< /metrics also has llama.cpp's names
   bool serves_slots = true;
   bool serves_page = true;
-  bool page_keeps_history = true;  ///< chats, in the browser
-  /// Folder for saved texts, in which each tenant has one of its own; empty: none are saved.
+  bool page_keeps_history = true;  ///< the page keeps chats in the browser
+  /// Folder for saved texts, with a subfolder for each tenant; empty: texts are not saved.
   std::string slot_save_path;
   bool share_prefixes = false;                    ///< TenantOptions
   std::vector<std::string> trusted_proxies = {};  ///< TenantOptions
@@ -51,7 +51,7 @@ struct ServiceOptions {
   std::string api_key_file = {};          ///< KeySources
 };
 
-/// What endpoints answer with. All that is referred to outlives every exchange.
+/// What endpoints use to answer. The references must outlive every exchange.
 struct Served {
   const ServiceOptions& options;
   Engine& engine;
@@ -68,20 +68,22 @@ struct Served {
 
 /// As what an endpoint reads a request's fields.
 FieldNotes field_notes(const Served& served);
-/// Names what was ignored in the request's log line and in X-Augur-Warning. Before the answer begins.
+/// Names ignored fields in the request's log line and in X-Augur-Warning. To be called before the answer
+/// begins.
 void tell_ignored(const FieldNotes& notes, const Served& served, Exchange& exchange);
-/// The same of what a grammar's schemas pass over (Result::warnings).
+/// The same for the warnings of a grammar (Result::warnings).
 void tell_warnings(std::span<const std::string> warnings, const Served& served, Exchange& exchange);
 
-/// Where an endpoint's answer is made.
+/// The thread on which an endpoint answers.
 enum class Runs {
-  OnWorker,  ///< what parses, fills templates, tokenises. The exchange says whether its client has gone
-  AtOnce,    ///< on the I/O thread: what only looks, which is answered while the server drains, too
+  /// a worker: for parsing, templates, tokenising; the exchange says whether its client has disconnected
+  OnWorker,
+  AtOnce,  ///< the I/O thread: for requests that only read state; also answered while the server drains
 };
 
-/// One method of one path, which may end in "{id}", any name in its place, or in "{path}", anything. `handle`
-/// answers then or later; what it throws becomes an error in the form of `errors`: a Problem as it is,
-/// anything else a 500. In its place `probe` answers from the phase alone, in every phase.
+/// One method of one path. The path may end in "{id}" (any name) or "{path}" (anything). `handle` answers at
+/// once or later; an exception becomes an error in the form of `errors`: a Problem with its own status,
+/// anything else a 500. If `probe` is set, it answers instead, from the phase alone and in every phase.
 struct Endpoint {
   std::string_view method;
   std::string_view path;
@@ -92,18 +94,19 @@ struct Endpoint {
   void (*probe)(Phase phase, Exchange& exchange) = nullptr;
   bool polled = false;  ///< is_polled(), as probes are
 
-  /// Machines ask it all the time: answers that these expect are not logged, and none is traced.
+  /// Programs poll it regularly: expected answers are not logged, and no request is traced.
   bool is_polled() const { return polled || probe != nullptr; }
 };
 
 /// Whether this is one of the served model's names.
 bool is_served(const Served& served, std::string_view name);
 
-/// With strict_model: throws a Problem (404) where a client asks for another model than the one that is
-/// served. Empty: it does not say.
+/// With strict_model: throws a Problem (404) if a client asks for another model than the served one. Empty:
+/// the request names no model.
 void require_model(const Served& served, const std::string& asked);
 
-/// The session's load, with what was cached of the caller's own prompts where it may not know of others'.
+/// The session's load. If the caller must not see the counts of others, the cached tokens are those of its
+/// own prompts.
 SessionLoad load_for(const Served& served);
 
 // The endpoints of each API; docs/serving.md lists them.
@@ -115,7 +118,7 @@ std::span<const Endpoint> llamacpp_endpoints();
 std::span<const Endpoint> slot_endpoints();
 std::span<const Endpoint> openapi_endpoints();
 
-/// All of them.
+/// All endpoints.
 const std::vector<Endpoint>& endpoints();
 
 }  // namespace augur

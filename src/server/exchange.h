@@ -8,21 +8,21 @@
 
 namespace augur {
 
-/// How an API words a problem.
+/// The form in which an API reports a problem.
 struct ErrorForm {
   std::string (*body)(const Problem& problem);  ///< of the answer, or of the event that ends a stream
   std::string_view event;                       ///< that event's type; empty: none
 };
 
-/// A request that an endpoint answers: whatever goes wrong is given to fail(), before a stream, in it, or
-/// instead of an answer. Thread-safe.
+/// A request that an endpoint answers. Every failure goes to fail(): before a stream, within it, or instead
+/// of an answer. Thread-safe.
 class Exchange : public HttpExchange {
  public:
-  /// A header of the answer, whatever it will be. Before it begins.
+  /// Adds a header to the answer, also to an error. To be called before the answer begins.
   virtual void add_header(std::string name, std::string value) = 0;
   /// Answers with the problem in the API's form, or ends the stream with it.
   virtual void fail(const Problem& problem) = 0;
-  /// The same for an API that ends its streams in a way of its own: with this event.
+  /// The same for an API whose streams end with an event of their own: this one.
   virtual void fail(const Problem& problem, std::string data, std::string_view name) = 0;
 };
 

@@ -6,11 +6,11 @@
 
 namespace augur {
 
-/// Whether the server lives, and whether it is ready for requests: two questions, since one that loads or
-/// drains is to be left alone, and not to be started anew.
+/// Whether the server works, and whether it is ready for requests. These are two questions, because a server
+/// that loads or drains must not be restarted.
 std::span<const Endpoint> health_endpoints();
 
-/// Those of them that anybody may ask, which say nothing that matters to strangers.
+/// Those that need no key, because they reveal nothing.
 bool is_open_health(std::string_view path);
 
 }  // namespace augur

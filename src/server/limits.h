@@ -8,9 +8,9 @@
 
 namespace augur {
 
-/// What one request, one client, or all of them may take: every limit of the server, once. limit_table() says
-/// for each what it bounds and which flag of `augur serve` sets it. (What a batch and its caches may take is
-/// in SessionOptions.)
+/// All limits of the server for one request, one client, or all clients. limit_table() says for each what it
+/// limits and which flag of `augur serve` sets it. (The limits of a batch and its caches are in
+/// SessionOptions.)
 struct Limits {
   // Connections.
   std::int64_t connections = 1024;
@@ -53,7 +53,7 @@ using Limit = LimitOf<Limits>;
 /// All of Limits, in its order.
 std::span<const Limit> limit_table();
 
-/// Those that the engine minds.
+/// Those that the engine enforces.
 EngineLimits engine_limits(const Limits& limits);
 
 }  // namespace augur

@@ -16,16 +16,16 @@ namespace augur {
 /// time.
 class LogTarget {
  public:
-  /// `file`: is made where there is none (mode 0640), and added to; empty: standard error. Error naming the
-  /// file where it cannot be opened.
+  /// `file` is created if it does not exist (mode 0640), and appended to; empty: standard error. Error naming
+  /// the file if it cannot be opened.
   explicit LogTarget(const std::string& file);
   ~LogTarget();
   LogTarget(LogTarget&& other) noexcept;
   LogTarget& operator=(LogTarget&& other) noexcept;
 
-  /// Bytes that were taken; 0: none for now; below 0: the negative errno.
+  /// Number of bytes written; 0: none can be written now; below 0: the negative errno.
   std::ptrdiff_t write_some(std::string_view text) const;
-  /// Waits until something may be taken, at most so long.
+  /// Waits until bytes can be written, at most for this time.
   void wait(int milliseconds) const;
 
  private:
@@ -34,27 +34,27 @@ class LogTarget {
   bool is_socket_;
 };
 
-/// Writes lines on a thread of its own, so that nobody waits for a reader that stalls, or for a disk. What
-/// finds kQueueBytes waiting, and what cannot be written (a full disk), is dropped and counted; the log tells
-/// how much that was when it goes on. Thread-safe.
+/// Writes lines on a separate thread, so that nothing waits for a slow reader or disk. A line is dropped and
+/// counted if kQueueBytes are already waiting, or if it cannot be written (the disk is full); the log says
+/// how many were dropped when it continues. Thread-safe.
 class LogWriter {
  public:
   static constexpr std::size_t kQueueBytes = std::size_t{1} << 20;
 
-  /// `file` as LogTarget has it. `report` is told of trouble with the log itself, on the writer's thread: it
-  /// may write a line, and throws nothing.
+  /// `file` as for LogTarget. `report` is called on the writer's thread for problems of the log itself; it
+  /// may write a line, and must not throw.
   LogWriter(const std::string& file, std::function<void(const std::string&)> report);
-  /// Writes what waits. Gives up where nothing is taken for a second.
+  /// Writes the waiting lines. Gives up if nothing can be written for a second.
   ~LogWriter();
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
 
   /// `line` has its line break.
   void write(std::string_view line) noexcept;
-  /// Counts a line that could not even be made.
+  /// Counts a line that could not be composed.
   void drop() noexcept { ++dropped_; }
-  /// Opens the file anew, soon: another has its name (logrotate). Where that cannot be, the log says so and
-  /// goes on in the one that is open. Nothing happens to standard error.
+  /// Opens the file again soon, because its name now belongs to another file (logrotate). If that fails, the
+  /// log says so and continues in the open file. No effect for standard error.
   void reopen();
   /// Lines so far.
   std::int64_t dropped() const { return dropped_; }
@@ -79,9 +79,9 @@ class LogWriter {
 
   // The thread's own.
   LogTarget target_;
-  int error_ = 0;          ///< by which lines were lost since the log told of it; 0: the queue was full
-  bool torn_ = false;      ///< the last line is there in part
-  std::int64_t told_ = 0;  ///< of dropped_, those that the log has told of
+  int error_ = 0;          ///< errno of lines lost since the log last reported it; 0: the queue was full
+  bool torn_ = false;      ///< the last line is incomplete
+  std::int64_t told_ = 0;  ///< part of dropped_ that the log has reported
   int idle_ms_ = 0;        ///< since the end began, without a byte being taken
   std::thread thread_;
 };

@@ -19,10 +19,10 @@ std::span<const PageFile> page_files();
 
 bool is_page_file(std::string_view path);
 
-/// False: the request is for no file of the page. Throws a Problem for a method that files do not have. Files
-/// need no key and no model: the page asks for the key, and waits for the model. They load from this server
-/// only, which their Content-Security-Policy enforces. `keeps_history`: the page may keep chats in the
-/// browser, as its /options.js says.
+/// False: the request is not for a file of the page. Throws a Problem for a method that files do not support.
+/// Files need no key and no model: the page asks for the key, and waits for the model. They load only from
+/// this server, which their Content-Security-Policy enforces. `keeps_history`: the page may keep chats in the
+/// browser (written to its /options.js).
 bool answer_page(const HttpRequest& request, Exchange& exchange, bool keeps_history);
 
 }  // namespace augur

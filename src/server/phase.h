@@ -3,15 +3,15 @@
 
 namespace augur {
 
-/// What a server is about. It only goes forward.
+/// Phase of the server. It never goes back.
 enum class Phase {
   Loading,  ///< the model is not there yet
   Serving,
-  Leaving,   ///< it serves, and tells those that look that it is about to end
-  Draining,  ///< what has begun is finished, what comes is refused
+  Leaving,   ///< it serves, but its health answers say that it is about to end
+  Draining,  ///< running requests are finished, new ones refused
 };
 
-/// What is answered to those that come too early or too late: another server of the same kind may do.
+/// The answer to requests that come too early or too late; another server of the same kind may answer them.
 inline NotServing problem_of_phase(Phase phase) {
   return NotServing(phase == Phase::Loading ? "the model is loading" : "the server is about to end");
 }

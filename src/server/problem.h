@@ -10,11 +10,11 @@
 
 namespace augur {
 
-/// Why a request does not get what it asks for, as its client is told. Thrown while the request is read, or
-/// given to Exchange::fail(), which writes it in the API's own form.
+/// Why a request fails, as its client is told. Thrown while the request is read, or passed to
+/// Exchange::fail(), which writes it in the API's form.
 class Problem : public std::runtime_error {
  public:
-  /// A prompt that does not fit: what it has, and what there is, in tokens.
+  /// A prompt that does not fit: its length and the available length, in tokens.
   struct Excess {
     std::int64_t prompt_tokens;
     std::int64_t context;
@@ -26,12 +26,13 @@ class Problem : public std::runtime_error {
         field_(std::move(field)),
         headers_(std::move(headers)) {}
 
-  int status() const { return status_; }                   ///< of HTTP, 400 to 599
-  const std::string& field() const { return field_; }      ///< of the request, that is to blame; empty: none
+  int status() const { return status_; }  ///< of HTTP, 400 to 599
+  /// field of the request that is the reason; empty: none
+  const std::string& field() const { return field_; }
   const HttpHeaders& headers() const { return headers_; }  ///< of the answer
   const std::optional<Excess>& excess() const { return excess_; }
   const std::string& refused() const { return refused_; }  ///< Refusal; empty: it is none
-  bool expected() const { return expected_; }  ///< it passes by itself, and nothing is wrong (NotServing)
+  bool expected() const { return expected_; }              ///< it is temporary and not a fault (NotServing)
 
  protected:
   void set_excess(Excess excess) { excess_ = excess; }
@@ -47,7 +48,7 @@ class Problem : public std::runtime_error {
   bool expected_ = false;
 };
 
-/// Who asks may not: what is written to the log for whoever watches over the keys.
+/// The caller has no permission. Also written to the log, for those who manage the keys.
 class Refusal : public Problem {
  public:
   /// `reason`: a few words, by which such lines are found.
@@ -65,7 +66,8 @@ class NotServing : public Problem {
   }
 };
 
-/// What was thrown while a request was answered: a Problem as it is, 503 where memory ran out, otherwise 500.
+/// The Problem for an exception while a request was answered: a Problem unchanged, 503 if memory ran out,
+/// otherwise 500.
 Problem problem_of(const std::exception_ptr& thrown);
 
 }  // namespace augur

@@ -5,8 +5,8 @@
 
 namespace augur {
 
-/// What this process takes of the machine, under the names that Prometheus' own clients have (`process_*`).
-/// What /proc does not tell is left out. Thread-safe.
+/// Resource use of this process, with the names of Prometheus' own clients (`process_*`). Values that /proc
+/// does not have are left out. Thread-safe.
 std::vector<prometheus::MetricFamily> process_metrics();
 
 }  // namespace augur

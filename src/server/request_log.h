@@ -23,7 +23,7 @@ struct LogOptions {
   std::string file = {};  ///< LogTarget; empty: standard error
 };
 
-/// What a request's line says: never a prompt, an answer or a key.
+/// Content of a request's log line: never a prompt, an answer or a key.
 struct RequestRecord {
   std::string id;
   std::string traceparent;  ///< empty: the client sent none
@@ -31,8 +31,8 @@ struct RequestRecord {
   std::string path;
   std::string client;
   std::string key;             ///< the name of its API key; empty: none was needed, or it is unknown
-  int status = 0;              ///< 499: the client went away before its answer was there
-  std::string error;           ///< what the client was told of it; empty: nothing went wrong
+  int status = 0;              ///< 499: the client disconnected before the answer
+  std::string error;           ///< the error message for the client; empty: no error
   bool expected = false;       ///< Problem::expected()
   bool polled = false;         ///< Endpoint::is_polled()
   double ms = 0;               ///< until the answer was given
@@ -48,22 +48,21 @@ struct RequestRecord {
   std::string finish_reasons;  ///< by choice
 };
 
-/// One line for each request, in a file or on standard error, by a LogWriter: nobody waits for it, and
-/// nothing is thrown where there is no memory for a line, or no room. Thread-safe.
+/// Writes one line for each request, to a file or standard error, by a LogWriter. No request waits for it,
+/// and it does not throw if there is no memory for a line. Thread-safe.
 class RequestLog {
  public:
-  /// Error where the file cannot be opened.
+  /// Error if the file cannot be opened.
   explicit RequestLog(const LogOptions& options);
   /// Where the lines go themselves, at once.
   RequestLog(const LogOptions& options, std::shared_ptr<spdlog::sinks::sink> sink);
   ~RequestLog();
 
-  /// At level "error" where the server is to blame, "debug" where a probe has an answer as it may expect,
-  /// otherwise "info".
+  /// At level "error" for failures of the server, "debug" for expected answers to probes, otherwise "info".
   void write(const RequestRecord& record) noexcept;
   /// A line of its own, at level "error".
   void write_trouble(std::string_view message) noexcept;
-  /// What concerns the keys, at level "warning": msg=audit and these fields.
+  /// An event about keys, at level "warning": msg=audit and these fields.
   void write_audit(const nlohmann::ordered_json& fields) noexcept;
   /// A request is refused (Refusal).
   void write_refusal(const RequestRecord& record, std::string_view reason, int status) noexcept;
@@ -80,7 +79,7 @@ class RequestLog {
   const bool json_;
   const bool requests_;
   std::unique_ptr<spdlog::logger> logger_;
-  std::unique_ptr<LogWriter> writer_;  ///< first to end: it reports here. Null: there is none
+  std::unique_ptr<LogWriter> writer_;  ///< destroyed first, because it reports to this object; null: no log
 };
 
 }  // namespace augur

@@ -6,11 +6,11 @@
 
 namespace augur {
 
-/// What there is at a path.
+/// The endpoint of a path.
 struct Route {
-  const Endpoint* endpoint = nullptr;  ///< for the method that was asked for; null: there is none
-  std::string methods;                 ///< that the path takes, "GET, POST"; empty: there is no such path
-  const ErrorForm* errors = &kOpenAiErrors;  ///< in which the path's API words problems
+  const Endpoint* endpoint = nullptr;        ///< for the requested method; null: none
+  std::string methods;                       ///< methods of the path, "GET, POST"; empty: no such path
+  const ErrorForm* errors = &kOpenAiErrors;  ///< error form of the path's API
 };
 
 /// HEAD is a GET whose body is not sent.

@@ -12,16 +12,16 @@
 
 namespace augur {
 
-/// The one place where errors are written, in the form of the endpoint that was asked. Notes what becomes of
-/// its request, counts it if it was refused, and logs it when no one holds this any more: then all that
-/// belongs to the request has ended.
+/// The only place where errors are written, in the form of the endpoint. Records the result of its request,
+/// counts it if it was refused, and logs it on destruction: then everything that belongs to the request has
+/// ended.
 class ServedExchange final : public Exchange {
  public:
-  /// What is referred to outlives it. `trace`: ends with it; null: there is none. `model`: its name.
+  /// The references must outlive it. `trace` ends with it; null: none. `model` is the model's name.
   ServedExchange(std::shared_ptr<HttpExchange> http, const ErrorForm& form,
                  std::shared_ptr<RequestRecord> record, RequestLog& log, ServerMetrics& metrics,
                  std::shared_ptr<RequestTrace> trace, std::string_view model);
-  /// A request that nobody has answered is a 500.
+  /// Answers a request without an answer with a 500.
   ~ServedExchange() override;
 
   void add_header(std::string name, std::string value) override;

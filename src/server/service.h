@@ -15,33 +15,33 @@
 
 namespace augur {
 
-/// Answers HTTP requests with an engine: finds the endpoint, and lets in whom it may (docs/serving.md).
-/// Before open() everything but /health/live is answered 503; after drain() what only looks is still
+/// Answers HTTP requests with an engine: checks permission and finds the endpoint (docs/serving.md). Before
+/// open() everything except /health/live is answered 503; after drain() only requests that read state are
 /// answered. Thread-safe.
 class Service final : public HttpApplication {
  public:
-  /// Error for keys that cannot be (KeyRing).
+  /// Error for invalid keys (KeyRing).
   explicit Service(ServiceOptions options);
   ~Service() override;
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  /// Begins to serve. `engine` outlives it, and is its session's (Session).
+  /// Begins to serve. `engine` must outlive it, and is used by its Session only.
   void open(Engine& engine, const SessionOptions& options);
-  /// Reads the file of keys again, and says in the log what has come of it: where it cannot be, the keys stay
-  /// as they are. What has begun goes on. One thread at a time.
+  /// Reads the key file again, and logs the result; if it cannot be read, the keys do not change. Running
+  /// requests continue. One thread at a time.
   void reload_keys();
-  /// Tells those that ask whether it is ready that it is about to end, and still serves.
+  /// Continues to serve, but answers readiness checks that it is about to end.
   void leave();
-  /// Refuses what comes, but what only looks; returns when what has begun is done; what is not within
-  /// `seconds` is cancelled. Returns how many requests that were.
+  /// Refuses new requests, except those that read state, and returns when running ones have ended. Requests
+  /// still running after `seconds` are cancelled; returns their number.
   std::size_t drain(double seconds = std::numeric_limits<double>::infinity());
-  /// Returns when the metrics have been read once more, at the latest after `seconds`. Whether they were.
+  /// Waits until the metrics are read once more, at most `seconds`. Returns whether they were.
   bool wait_for_reader(double seconds) { return metrics_.wait_for_reader(seconds); }
-  /// Another file has the name of the log's (RequestLog::reopen()).
+  /// Opens the log's file again (RequestLog::reopen()).
   void reopen_log();
   const Admission& admission() const { return admission_; }
-  /// What all requests are decoded in. After open().
+  /// The session that decodes all requests. Only after open().
   Session& session() { return *session_; }
 
   void admit(const HttpRequest& head) override;
@@ -57,7 +57,7 @@ class Service final : public HttpApplication {
                                               const std::shared_ptr<RequestRecord>& record);
   /// Null: it is not traced.
   std::shared_ptr<RequestTrace> trace_of(const HttpRequest& head, const Route& route) const;
-  /// Hands the request to its endpoint, here or on a worker.
+  /// Passes the request to its endpoint, on this thread or a worker.
   void run(const Endpoint& endpoint, HttpRequest request, const Served& served,
            const std::shared_ptr<ServedExchange>& exchange);
 

@@ -12,13 +12,13 @@
 
 namespace augur {
 
-/// Who asks.
+/// The sender of a request.
 struct Caller {
   std::string address;   ///< of the client, behind trusted proxies; empty: of this machine, by a UNIX socket
-  std::string account;   ///< tells its API key from others without showing it; empty: there are no keys
-  std::string client;    ///< SubmitOptions::client: whose turn a request is
-  std::string tenant;    ///< SubmitOptions::tenant: whose texts it may notice; empty: all clients share
-  bool sees_all = true;  ///< it may know what is cached of others' texts
+  std::string account;   ///< identifies its API key without revealing it; empty: there are no keys
+  std::string client;    ///< SubmitOptions::client: who takes turns
+  std::string tenant;    ///< SubmitOptions::tenant: whose texts it can use; empty: all clients share texts
+  bool sees_all = true;  ///< it may see how much of others' prompts was cached
   KeyRing::Holder key;   ///< its key's; of an account that is null: none was needed, or it is unknown
 };
 
@@ -28,22 +28,22 @@ struct TenantOptions {
   std::vector<std::string> trusted_proxies;
 };
 
-/// Maps what comes with a request to who asks. With keys each account is a client and a tenant, wherever its
-/// keys are used from; without them the address is the client, whatever key a request names, and all are one
-/// tenant. Of IPv6 a client has a /64. Thread-safe.
+/// Finds the sender of a request. With keys each account is a client and a tenant, whatever address its
+/// requests come from. Without keys each address (of IPv6: each /64) is a client, whatever key a request
+/// names, and all are one tenant. Thread-safe.
 class Tenants {
  public:
-  /// `keys` outlives it. Error for a trusted proxy that is no address or network.
+  /// `keys` must outlive it. Error for a trusted proxy that is not an address or network.
   Tenants(const TenantOptions& options, const KeyRing& keys);
 
   /// HttpApplication::counted_as(): of IPv6 a /64; empty for trusted proxies and for UNIX sockets.
   std::string counted_as(const std::string& client) const;
-  /// Of a request that has been let in.
+  /// The sender of a request that Admission has allowed.
   Caller caller(const HttpRequest& request) const;
 
  private:
   using Address = boost::asio::ip::address;
-  /// Of the client, as the trusted proxies tell it; none: of this machine.
+  /// The client's address, as the trusted proxies give it; none: this machine.
   std::optional<Address> address_of(const HttpRequest& request) const;
   bool trusts(const std::optional<Address>& address) const;
 
@@ -58,8 +58,7 @@ class Tenants {
 /// none.
 std::string_view key_in(const HttpRequest& request);
 
-/// A name for an owner of texts (TextOwner) that is fit for a folder and tells nothing of a key; empty for
-/// the common one.
+/// A folder name for an owner of texts (TextOwner) that reveals nothing of a key; empty for the common owner.
 std::string folder_of(std::string_view tenant, std::string_view salt);
 
 }  // namespace augur

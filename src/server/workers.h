@@ -10,24 +10,25 @@
 
 namespace augur {
 
-/// Threads for what takes long of a request before it joins the batch: parsing, templates, tokenising.
-/// Clients take turns, however many jobs each of them has. Thread-safe.
+/// Threads for the slow work before a request joins the batch: parsing, templates, tokenising. Clients take
+/// turns, however many jobs each of them has. Thread-safe.
 class Workers {
  public:
   struct Job {
-    std::string client;               ///< whose turn it takes
-    std::function<bool()> abandoned;  ///< nobody wants it any more: it is dropped when its turn comes
-    std::function<void()> run;        ///< does not throw
+    std::string client;  ///< client whose turn it uses
+    /// true: the job is not needed any more, and is dropped when its turn comes
+    std::function<bool()> abandoned;
+    std::function<void()> run;  ///< must not throw
   };
 
   explicit Workers(int threads) : pool_(threads, "augur-worker") {}
-  /// Ends what runs, drops what waits.
+  /// Waits for running jobs, drops waiting ones.
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
   void submit(Job job);
-  /// Returns when nothing waits and nothing runs.
+  /// Waits until no job waits or runs.
   void drain();
 
  private:
@@ -37,9 +38,9 @@ class Workers {
   std::mutex mutex_;
   std::condition_variable changed_;                 ///< jobs have come to an end
   std::map<std::string, std::deque<Job>> waiting_;  ///< by client; none is empty
-  std::deque<std::string> turns_;                   ///< who has jobs that wait, in the order of their turns
+  std::deque<std::string> turns_;  ///< clients with waiting jobs, in the order of their turns
   int running_ = 0;
-  JobPool pool_;  ///< has a job for each that waits: to run the next one
+  JobPool pool_;  ///< has one job for each waiting job: to run the next one
 };
 
 }  // namespace augur
