@@ -195,20 +195,20 @@ static inline augur_session_options augur_session_options_default(void) {
 augur_session* augur_session_open(augur_engine* engine, const augur_session_options* options);
 /* Accepts no more requests and returns when all have ended: 0, or -1 on failure. */
 int32_t augur_session_drain(augur_session* session);
-/* Cancels what has not ended, and returns when it has. 0; -1 in one of its callbacks, and it stays open. */
+/* Cancels running requests, and returns when all have ended: 0. In one of its callbacks: -1; it stays open. */
 int32_t augur_session_close(augur_session* session);
 
 /* Accepts a request and returns at once; NULL on failure, for example if too many wait. Requests with the
  * highest priority begin first. `on_token` may be NULL. The caller frees the ticket, at any time. */
 augur_ticket* augur_submit(augur_session* session, const augur_request* request, int32_t priority,
                            augur_token_callback on_token, void* user);
-/* Ends the request with the tokens it has got. 0; -1 on failure. */
+/* Ends the request with the tokens that it has: 0, or -1 on failure. */
 int32_t augur_cancel(augur_ticket* ticket);
 /* 1: the request has ended; 0: it has not; -1 on failure. */
 int32_t augur_ended(const augur_ticket* ticket);
-/* Blocks until the request has ended: its result, a new one with each call. NULL where it failed without a
- * token. One that failed later gives what it has got, with the finish reason "error", and augur_last_error()
- * says why. Not from a callback of its session, which it would wait for. */
+/* Blocks until the request has ended. Returns a new result with each call; NULL if the request failed without
+ * a token. If it failed later, the result has the tokens so far and the finish reason "error", and
+ * augur_last_error() says why. Must not be called from a callback of its session, which it would wait for. */
 augur_result* augur_wait(const augur_ticket* ticket);
 /* Frees the ticket; the request continues. */
 void augur_ticket_free(augur_ticket* ticket);
