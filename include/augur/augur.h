@@ -195,7 +195,8 @@ static inline augur_session_options augur_session_options_default(void) {
 augur_session* augur_session_open(augur_engine* engine, const augur_session_options* options);
 /* Accepts no more requests and returns when all have ended: 0, or -1 on failure. */
 int32_t augur_session_drain(augur_session* session);
-/* Cancels running requests, and returns when all have ended: 0. In one of its callbacks: -1; it stays open. */
+/* Cancels running requests, and returns when all have ended: 0. In one of its callbacks: -1; it stays open.
+ */
 int32_t augur_session_close(augur_session* session);
 
 /* Accepts a request and returns at once; NULL on failure, for example if too many wait. Requests with the
