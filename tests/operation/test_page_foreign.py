@@ -79,8 +79,11 @@ ATTACK = """
 
 class Blank(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
+        if self.server.left:  # a connection that the browser had opened before
+            return
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
+        self.send_header("Cache-Control", "no-store")
         self.end_headers()
         self.wfile.write(b"<!doctype html><title>foreign</title><body>")
 
@@ -92,6 +95,7 @@ class Blank(http.server.BaseHTTPRequestHandler):
 def hostile():
     """A server of a page that has nothing in it yet."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Blank) as server:
+        server.left = False
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server
         server.shutdown()
@@ -148,6 +152,7 @@ def test_a_page_whose_name_leads_here_gets_nothing(hostile, need, chat_stories, 
     port = hostile.server_port
     with Page(f"http://{NAME}:{port}/", need, name="rebound") as page:
         page.check(page.driver.title == "foreign", page.driver.title)
+        hostile.left = True
         hostile.shutdown()
         hostile.server_close()
         flags = ["--allowed-host", NAME] if allowed else []
