@@ -110,7 +110,9 @@ def test_files_go_with_a_message(page, server, tmp_path):
     code = tmp_path / "a.py"
     code.write_text("print('a')\n```\n")
     page.one("#attach-file").send_keys(str(code))
+    page.until(lambda: attached(page) == ["a.py"])
     drop(page, "#prompt", "paste", ("b.txt", "grüße".encode()))
+    page.until(lambda: attached(page) == ["a.py", "b.txt"])
     drop(page, "main", "drop", ("c`\n.md", b"# c\r\n"), ("d.txt", b"\xef\xbb\xbfd"))
     page.until(lambda: attached(page) == ["a.py", "b.txt", "c.md", "d.txt"])
     page.until(lambda: page.text("#files").count("tokens") == 4)
