@@ -260,11 +260,12 @@ def test_text_and_tokens_are_two_views_of_an_answer(page, server):
     page.one("#close-rounds").click()
     page.driver.refresh()
     page.until(lambda: page.one("#view-tokens").get_attribute("aria-pressed") == "true")
-    page.until(lambda: page.count(".answer .token") == 6)
+    page.until(lambda: page.all("#state dd"))
+    page.press("#fresh")  # what is kept is another test's
     answer(page, server, "A **bold** word.")
-    page.check(page.count(".answer .token") == 9, "it isn't remembered")
+    page.check(page.count(".answer .token") == 3, "it isn't remembered")
     page.one("#view-text").click()
-    page.check(page.count(".answer-text strong") == 2 and page.count(".answer .token") == 0, "no way back")
+    page.check(page.count(".answer-text strong") == 1 and page.count(".answer .token") == 0, "no way back")
 
 
 def test_reasoning_folds_when_the_answer_begins(page, server):
