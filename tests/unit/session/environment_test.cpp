@@ -93,8 +93,9 @@ std::string said_by(const Result& result) {
   return said + "\n";
 }
 
-/// All that may depend on how numbers are computed, read and written.
-std::vector<std::string> everything(const Host* host = nullptr) {
+/// All that may depend on how numbers are computed, read and written. A session measures costs when it opens,
+/// which takes its time: `session` says whether the same requests go through one, too.
+std::vector<std::string> everything(const Host* host = nullptr, bool session = true) {
   const auto check = [&] {
     if (host != nullptr) host->check();
   };
@@ -140,11 +141,11 @@ std::vector<std::string> everything(const Host* host = nullptr) {
   said.push_back(engine.detokenize(engine.tokenize("Lily 1.5 ıI")));
   said.push_back(engine.info().fingerprint);
   check();
-  {
-    Session session(engine);
+  if (session) {
+    Session open(engine);
     check();
     std::vector<Ticket> tickets;
-    for (const Request& request : requests) tickets.push_back(session.submit(request));
+    for (const Request& request : requests) tickets.push_back(open.submit(request));
     check();
     for (std::size_t i = 0; i < tickets.size(); ++i) EXPECT_EQ(said_by(tickets[i].wait()), said[i]);
   }
@@ -174,7 +175,8 @@ TEST(Environment, TheUsualOneSaysSomething) {
 TEST(Environment, ArithmeticOfTheHost) {
   for (const Arithmetic& arithmetic : arithmetics()) {
     const Host host(arithmetic, std::locale::classic());
-    EXPECT_EQ(everything(&host), usual()) << arithmetic.rounding << ' ' << arithmetic.flushes;
+    EXPECT_EQ(everything(&host, arithmetic.rounding == FE_UPWARD && arithmetic.flushes), usual())
+        << arithmetic.rounding << ' ' << arithmetic.flushes;
   }
 }
 
@@ -201,7 +203,7 @@ TEST(Environment, LocaleOfItsStreams) {
     for (const char* const grouping : {"\3", "\1\2"}) {
       const std::locale locale(std::locale::classic(), new Punctuation(point, separator, grouping));
       const Host host({}, locale);
-      EXPECT_EQ(everything(&host), usual()) << point << separator;
+      EXPECT_EQ(everything(&host, point == ','), usual()) << point << separator;
     }
   }
 }
@@ -232,7 +234,7 @@ TEST(Environment, LocaleOfTheProgram) {
     const std::locale locale(names[i]);
     const Host host(modes[i % modes.size()], locale);
     EXPECT_EQ(std::setlocale(LC_NUMERIC, nullptr), names[i]);
-    EXPECT_EQ(everything(&host), usual()) << names[i];
+    EXPECT_EQ(everything(&host, i == 0), usual()) << names[i];
   }
   unsetenv("LOCPATH");
 }

@@ -441,9 +441,9 @@ TEST_F(SessionTest, SaysHowMuchMemoryItNeeds) {
 
 /// Of two servers on a machine each takes its part.
 TEST_F(SessionTest, TakesItsShareOfTheMemory) {
-  const Session whole(*engine_, {.memory_share = 0.8});
-  const Session part(*engine_, {.memory_share = 0.2});
-  EXPECT_LT(part.load().memory, whole.load().memory / 2);
+  const auto memory = [](double share) { return Session(*engine_, {.memory_share = share}).load().memory; };
+  const std::int64_t whole = memory(0.8);
+  EXPECT_LT(memory(0.2), whole / 2);
 }
 
 TEST_F(SessionTest, RefusesWhatCannotBe) {
