@@ -137,6 +137,15 @@ export async function keepChat(chat, ...messages) {
   tellTabs({ chat: chat.id, running: Boolean(chat.running) });
 }
 
+// All that this tab has, when nothing could be kept before.
+export async function keepOpen() {
+  for (const chat of open.values()) {
+    const messages = [...chat.messages.values()];
+    for (const { saved } of messages) if (saved) Object.assign(saved, { tokens: 0, rounds: 0 });
+    await keepChat(chat, ...messages);
+  }
+}
+
 export async function dropMessages(chat, ...messages) {
   for (const { id } of messages) chat.messages.delete(id);
   await drop(chat.id, messages.map((m) => m.id));

@@ -5,6 +5,7 @@ import { measureSoon, prepareContext } from "./context.js";
 import { current, isRunning, lookAgain, lookAtNew, makeRoom, prepareConversation, send, sendRace, stop } from "./conversation.js";
 import { copyCodeIn } from "./copy.js";
 import { askFacts } from "./facts.js";
+import { keepOpen } from "./history.js";
 import { prepareKey } from "./key.js";
 import { prepareRounds } from "./rounds.js";
 import { lackOf, loadSettings, showServers, toggleSettings } from "./settings.js";
@@ -40,9 +41,16 @@ async function openChats() {
   const before = kept("sessionStorage", "augur-chat");
   lookAtNew(before && before.length < 100 ? before : undefined);
   focusComposer();
-  await openStore();
-  await lookAgain(current().id);
-  drawChats();
+  const show = async () => {
+    await lookAgain(current().id);
+    drawChats();
+  };
+  await openStore(async () => {
+    await keepOpen();
+    tell("The browser keeps chats now.");
+    await show();
+  });
+  await show();
 }
 
 // Another server at this address, or the same one again.

@@ -14,6 +14,7 @@ const words = {
   QuotaExceededError: "The browser has no room left: what is new lasts until the page is left. Delete or export chats.",
   AbortError: "The browser did not take it: what is new lasts until the page is left.",
   Foreign: "What this browser keeps under the name of chats is none of Augur's: it is left alone, and chats last until the page is left.",
+  Slow: "The browser takes long to open the chats that it keeps: until it has, what is new is not kept.",
   Taken: "Another tab has taken the kept chats for itself: reload this page when it is done. Until then nothing is kept.",
 };
 
@@ -25,18 +26,19 @@ function failed(error) {
 
 const named = (error) => Object.assign(new Error(error), { name: error });
 
-function connect() {
+// `late` gets what opens after this was rejected.
+function connect(late) {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(name, version);
-    let late = false;
-    const timer = setTimeout(() => { late = true; reject(named("Taken")); }, patience);
+    let opened = resolve;
+    const goOn = (why) => { opened = late; reject(named(why)); };
+    const timer = setTimeout(() => goOn("Slow"), patience);
     request.onupgradeneeded = () => Object.entries(keys).forEach(([store, keyPath]) => request.result.createObjectStore(store, { keyPath }));
-    request.onblocked = () => reject(named("Taken"));
+    request.onblocked = () => goOn("Taken");
     request.onerror = () => reject(request.error);
     request.onsuccess = () => {
       clearTimeout(timer);
-      if (late) request.result.close();
-      resolve(request.result);
+      opened(request.result);
     };
   });
 }
@@ -48,20 +50,32 @@ function isOurs(database) {
   return Object.entries(keys).every(([store, path]) => JSON.stringify(read.objectStore(store).keyPath) === JSON.stringify(path));
 }
 
-export async function openStore() {
+function take(opened) {
+  if (!isOurs(opened)) {
+    opened.close();
+    throw named("Foreign");
+  }
+  db = opened;
+  opened.onversionchange = opened.onclose = () => {
+    opened.close();
+    db = null;
+    failed(named("Taken"));
+  };
+}
+
+// `late`: called where the browser opens it after all, when this has returned.
+export async function openStore(late) {
   if (!keepsHistory) return tell("This server's page keeps no history: chats last until the page is left.");
-  try {
-    const opened = await connect();
-    if (!isOurs(opened)) {
-      opened.close();
-      throw named("Foreign");
+  const takeLate = (opened) => {
+    try {
+      take(opened);
+      late();
+    } catch (error) {
+      failed(error);
     }
-    db = opened;
-    opened.onversionchange = opened.onclose = () => {
-      opened.close();
-      db = null;
-      failed(named("Taken"));
-    };
+  };
+  try {
+    take(await connect(takeLate));
   } catch (error) {
     failed(error);
   }

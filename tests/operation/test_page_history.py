@@ -566,16 +566,44 @@ def test_damaged_notes_are_a_line_at_most(opened, server, where, name, value):
     page.until(lambda: turns(page) == [["first"], ["Fine."]])
 
 
+LATE = """
+const open = IDBFactory.prototype.open;
+IDBFactory.prototype.open = function (...of) {
+  const asked = {};
+  window.openNow = () => {
+    const request = open.apply(this, of);
+    for (const event of ["onupgradeneeded", "onblocked", "onerror", "onsuccess"])
+      request[event] = (news) => { asked.result = request.result; asked[event]?.(news); };
+  };
+  return asked;
+}"""
+
+
+def test_a_browser_that_opens_the_database_late_keeps_what_was_said_meanwhile(opened, server):
+    server.on(CHAT, Stream(["Fine."]))
+    page = opened(LATE)
+    page.until(lambda: "takes long" in told(page))
+    answered(page, server, "first")
+    page.driver.execute_script("openNow()")
+    page.until(lambda: "keeps chats now" in told(page))
+    answered(page, server, "second")
+    page.driver.refresh()
+    page.until(lambda: page.driver.execute_script("return typeof openNow === 'function'"))
+    page.driver.execute_script("openNow()")
+    page.until(lambda: turns(page) == [["first", "second"], ["Fine.", "Fine."]])
+
+
 def test_a_tab_that_wants_the_database_gets_it_and_the_page_goes_on(page, server):
     server.on(CHAT, Stream(["Fine."]))
     answered(page, server, "first")
+    own = page.driver.current_window_handle
     page.driver.switch_to.new_window("tab")
     page.driver.get(server.url + "icon.svg")
     newer = page.driver.execute_async_script("""
         const done = arguments[0], asked = indexedDB.open("augur-chats", 9);
-        asked.onsuccess = () => done("open"); asked.onblocked = () => done("blocked");""")
+        asked.onsuccess = () => done("open"); asked.onerror = () => done("failed");""")
     page.check(newer == "open", newer)
-    page.driver.switch_to.window(page.driver.window_handles[0])
+    page.driver.switch_to.window(own)
     page.until(lambda: "Another tab" in told(page))
     answered(page, server, "second")
     page.until(lambda: turns(page) == [["first", "second"], ["Fine.", "Fine."]])
