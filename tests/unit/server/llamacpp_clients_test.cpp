@@ -249,11 +249,13 @@ TEST_F(LlamaCppChats, WhatIsContinuedIsText) {
 }
 
 TEST_F(LlamaCppChats, ConversationsMayGoOnAsTheyAreWithoutPrefill) {
-  service_.drain();
+  EngineOptions options = testing_support::stories_engine_options();
+  options.chat_template = kTemplate;
+  Engine engine(options);
   Service service{
       {.model = "stories", .api_keys = {}, .speculation = {}, .defaults = {.prefill_assistant = false}}};
   HttpServer server{{.port = 0}, service};
-  service.open(*stories_->engine, {.parallel = 1});
+  service.open(engine, {.parallel = 1});
   const json body = {{"messages", {said("user", "Hi"), said("assistant", "Well")}}};
   const auto result =
       httplib::Client("127.0.0.1", server.port()).Post("/apply-template", body.dump(), "application/json");

@@ -311,8 +311,9 @@ TEST_F(ServiceTest, AnyNameIsTheModelsUnlessItIsStrict) {
   open();
   const json any = answer("/v1/completions", {{"prompt", "Once"}, {"model", "gpt-4o"}});
   EXPECT_EQ(any["model"], "stories") << "what was served";
+  Engine engine(testing_support::stories_engine_options());
   Service service({.model = "stories", .api_keys = {}, .speculation = {}, .strict_model = true});
-  service.open(*engine_, {.parallel = 1});
+  service.open(engine, {.parallel = 1});
   HttpServer server({.port = 0}, service);
   httplib::Client client("127.0.0.1", server.port());
   for (const char* path : {"/v1/completions", "/v1/chat/completions", "/v1/messages", "/v1/responses"}) {

@@ -93,13 +93,16 @@ class ThoughtService : public testing::Test {
   ThoughtService() { service_.open(*model().engine, {.parallel = 2}); }
   ~ThoughtService() override { service_.drain(); }
 
-  static testing_support::TemplatedStories& model() {
-    static testing_support::TemplatedStories model(
+  static testing_support::TemplatedStories new_model() {
+    return testing_support::TemplatedStories(
         "{% for m in messages %}{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif "
         "%}"
         "{{ m.content }}\n{% endfor %}{% if reasoning_effort %}{{ reasoning_effort }}{% endif %}"
         "{% if enable_thinking is not defined or enable_thinking %}<think>\n{% endif %}",
         true);
+  }
+  static testing_support::TemplatedStories& model() {
+    static testing_support::TemplatedStories model = new_model();
     return model;
   }
 
@@ -263,12 +266,13 @@ TEST_F(ThoughtService, AGrammarHoldsForWhatFollowsThoughts) {
 }
 
 TEST_F(ThoughtService, TheServersFlagsAreForRequestsThatDoNotSay) {
+  const testing_support::TemplatedStories other = new_model();
   Service service{{.model = "stories",
                    .api_keys = {},
                    .speculation = {},
                    .defaults = {.thoughts_as_content = true, .most_thought_tokens = 4}}};
   HttpServer server{{.port = 0}, service};
-  service.open(*model().engine, {.parallel = 1});
+  service.open(*other.engine, {.parallel = 1});
   httplib::Client client("127.0.0.1", server.port());
   json body = {{"messages", {{{"role", "user"}, {"content", "Once upon a time"}}}},
                {"max_tokens", 40},
