@@ -29,7 +29,7 @@ class EngineOwner {
   };
 
  private:
-  const ProcessMark process_;
+  const ProcessMark process_{};
   std::atomic<std::uint64_t> holder_ = 0;  ///< Use in the upper half, its thread in the lower; 0: nobody
 };
 

@@ -36,7 +36,7 @@ namespace {
 
 /// What the threads of callers and the session's share. Tickets may outlive the session.
 struct Shared {
-  const ProcessMark process;
+  const ProcessMark process{};
   std::mutex mutex;
   std::condition_variable work;   ///< for the session's thread: there is something to do
   std::condition_variable ended;  ///< a request has ended
