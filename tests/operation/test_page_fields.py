@@ -34,7 +34,8 @@ def drop(page, target, kind, *files):
     page.run("""
         const data = new DataTransfer();
         for (const [name, bytes] of arguments[2]) data.items.add(new File([new Uint8Array(bytes)], name));
-        const event = arguments[1] === "paste" ? new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true })
+        // Firefox lets no script give a ClipboardEvent files.
+        const event = arguments[1] === "paste" ? Object.defineProperty(new Event("paste", { bubbles: true, cancelable: true }), "clipboardData", { value: data })
             : new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true });
         document.querySelector(arguments[0]).dispatchEvent(event);""", target, kind, [[name, list(content)] for name, content in files])
 
