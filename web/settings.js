@@ -80,7 +80,7 @@ export function showServers() {
   const { speculative: { types, default: usual }, params } = facts, select = byId("drafter"), chosen = valueOf("drafter");
   for (const id of numeric.filter((n) => n !== "seed" && n !== "max-tokens")) {
     const value = params[inRequest(id)];
-    byId(id).placeholder = Number.isFinite(value) ? `the server's: ${Number(value.toFixed(3))}` : "the server's";
+    byId(id).placeholder = Number.isFinite(value) ? `${Number(value.toFixed(3))}, the server's` : "the server's";
   }
   select.replaceChildren(el("option", { value: "" }, `The server's: ${usual}`), ...types.filter((t) => t !== "none").map((type) => el("option", { value: type }, type)));
   const lacks = put("drafter", chosen) ? "" : chosen;
