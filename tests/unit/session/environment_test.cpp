@@ -262,7 +262,7 @@ TEST(Environment, LocaleOfTheProgram) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     std::optional<Host> host;
     {
-      const LeaksOfLocales unseen;
+      [[maybe_unused]] const LeaksOfLocales unseen;
       host.emplace(modes[i % modes.size()], std::locale(names[i]));
     }
     EXPECT_EQ(std::setlocale(LC_NUMERIC, nullptr), names[i]);
