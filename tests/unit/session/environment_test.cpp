@@ -311,7 +311,7 @@ std::vector<std::pair<std::string, unsigned long long>> threads() {
 }
 
 TEST(Environment, ThreadsHaveNamesAndLeaveSignalsToTheHost) {
-  const auto before = threads().size();
+  [[maybe_unused]] const auto before = threads().size();
   const testing_support::TemplatedStories stories("{{ bos_token }}");
   Session session(*stories.engine);
   Request request;
@@ -329,7 +329,9 @@ TEST(Environment, ThreadsHaveNamesAndLeaveSignalsToTheHost) {
       EXPECT_FALSE((blocked >> (signal - 1)) & 1) << name << ": " << signal;
   }
   EXPECT_THAT(names, IsSupersetOf({"augur-team", "augur-session", "augur-grammar"}));
+#ifndef __SANITIZE_THREAD__  // which makes a thread of its own with the first of ours
   EXPECT_EQ(threads().size() - before, 3u) << "each thread has a name";
+#endif
   sigset_t mine;
   pthread_sigmask(SIG_SETMASK, nullptr, &mine);
   EXPECT_FALSE(sigismember(&mine, SIGTERM)) << "the caller's mask is as it was";
