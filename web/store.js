@@ -66,19 +66,16 @@ function take(opened) {
 // `late`: called where the browser opens it after all, when this has returned.
 export async function openStore(late) {
   if (!keepsHistory) return tell("This server's page keeps no history: chats last until the page is left.");
-  const takeLate = (opened) => {
+  const takes = async (opened) => {
     try {
-      take(opened);
-      late();
+      take(await opened);
+      return true;
     } catch (error) {
       failed(error);
+      return false;
     }
   };
-  try {
-    take(await connect(takeLate));
-  } catch (error) {
-    failed(error);
-  }
+  await takes(connect(async (opened) => { if (await takes(opened)) late(); }));
 }
 
 const ofChat = (chat) => IDBKeyRange.bound([chat], [chat, []]);

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/abandoned_files.h"
 #include "base/error.h"
+#include "base/temporary_file.h"
 #include "files/json_reader.h"
 #include "files/safetensors.h"
 #include "lab/train/part_times.h"

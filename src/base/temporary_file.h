@@ -9,8 +9,9 @@ namespace augur {
 /// Not thread-safe.
 class TemporaryFile {
  public:
+  static constexpr std::string_view kUsualSuffix = ".tmp";
   /// PREFIX and SUFFIX with something random between. Error, naming them, when it cannot be made.
-  explicit TemporaryFile(const std::filesystem::path& prefix, std::string_view suffix = ".tmp");
+  explicit TemporaryFile(const std::filesystem::path& prefix, std::string_view suffix = kUsualSuffix);
   ~TemporaryFile();
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
@@ -27,5 +28,10 @@ class TemporaryFile {
   std::filesystem::path path_;  ///< empty after rename_to()
   int descriptor_ = -1;
 };
+
+/// Removes what killed processes were writing into a folder when they ended: files that are named as a
+/// TemporaryFile of the usual suffix. For a folder that one process writes at a time. What cannot be removed
+/// stays.
+void remove_abandoned_files(const std::filesystem::path& folder);
 
 }  // namespace augur

@@ -227,7 +227,6 @@ Result Generation::result() {
   result.warnings = warnings_;
   result.speculation = sequence_->statistics();
   if (!proposer_names_.empty()) result.speculation.type = join(proposer_names_);
-
   return result;
 }
 

@@ -9,7 +9,6 @@
 #include "base/elementary.h"
 #include "base/error.h"
 #include "sampling/gumbel.h"
-#include "sampling/nothing_allowed.h"
 #include "sampling/nucleus.h"
 
 namespace augur {
@@ -28,7 +27,8 @@ void resize_kept(SamplerScratch& s, std::size_t count) {
 
 /// The model's own logits are finite: what is minus infinity was made so.
 [[noreturn]] void throw_unusable(float highest) {
-  if (highest < 0) throw NothingAllowed();
+  if (highest < 0)  // by biases and grammar together, which the request alone has
+    throw Error(refused("logit_bias"), "logit_bias: every token that may come next is forbidden");
   throw Error(ErrorKind::Internal, "sampler: the highest logit is {}", highest);
 }
 

@@ -5,13 +5,13 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "cli/program.h"
 #include "support/fake_hub.h"
+#include "support/test_files.h"
 
 namespace augur::test {
 namespace {
@@ -20,11 +20,6 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 using testing_support::FakeHub;
-
-std::string read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 /// A hub of the tiny model: a folder, and files of it.
 class Hub : public testing::Test {

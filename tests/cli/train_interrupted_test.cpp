@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "cli/program.h"
 #include "support/eventually.h"
 #include "support/fake_hub.h"
+#include "support/test_files.h"
 
 namespace augur::test {
 namespace {
@@ -23,11 +23,6 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing_support::FakeHub;
 using testing_support::poll_until;
-
-std::string content(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 std::set<std::string> names_in(const fs::path& folder) {
   std::set<std::string> names;
@@ -38,7 +33,7 @@ std::set<std::string> names_in(const fs::path& folder) {
 void expect_same_files(const fs::path& expected, const fs::path& found) {
   EXPECT_EQ(names_in(expected), names_in(found));
   for (const std::string& name : names_in(expected))
-    EXPECT_TRUE(content(expected / name) == content(found / name)) << name << " differs";
+    EXPECT_TRUE(read_file(expected / name) == read_file(found / name)) << name << " differs";
 }
 
 class InterruptedTraining : public testing::Test {
@@ -108,7 +103,7 @@ TEST_F(InterruptedTraining, AHubsModelTrainsAsItsFileDoes) {
   const fs::path file = temporary_file("m-Q8_0.gguf"), home = temporary_file("home");
   ASSERT_EQ(run_augur({"quantize", stories260k(), file.string(), "q8_0"}).code, 0);
   FakeHub hub;
-  hub.add(file.filename().string(), content(file));
+  hub.add(file.filename().string(), read_file(file));
   const ProgramOptions environment{.input = {},
                                    .environment = {"HF_ENDPOINT=" + hub.url(), "HF_HOME=" + home.string()},
                                    .stdout_path = {}};
@@ -121,7 +116,7 @@ TEST_F(InterruptedTraining, AHubsModelTrainsAsItsFileDoes) {
   const Outcome fetched = run_augur(command, environment);
   ASSERT_EQ(fetched.code, 0) << fetched.err;
   EXPECT_EQ(hub.downloads(), 1u);
-  EXPECT_THAT(content(folder / "README.md"), HasSubstr("owner/name"));
+  EXPECT_THAT(read_file(folder / "README.md"), HasSubstr("owner/name"));
   fs::remove(folder / "README.md");  // which names the target and the command
   fs::remove(by_path / "README.md");
   expect_same_files(by_path, folder);

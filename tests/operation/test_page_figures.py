@@ -3,7 +3,7 @@ import threading
 
 from selenium.webdriver.common.keys import Keys
 
-from scripted_server import Stream
+from scripted_server import Stream, holding
 
 CHAT = "/v1/chat/completions"
 WORDS = ["word "] * 20
@@ -50,15 +50,7 @@ def test_figures_explain_themselves(page, server):
 
 def test_a_press_on_a_figure_is_not_lost_while_the_figures_change(page, server):
     held = threading.Event()
-
-    class Held(Stream):
-        def events(self):
-            for i, event in enumerate(super().events()):
-                if i == 10:
-                    held.wait(60)
-                yield event
-
-    server.on(CHAT, Held([f"word{i} " for i in range(40)]))
+    server.on(CHAT, holding(Stream([f"word{i} " for i in range(40)]), 10, held))
     page.ask("Tell me.")
     page.until(lambda: page.count(".figures .figure") > 1)
     page.run("window.first = document.querySelector('.figures .figure'); window.first.focus()")

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from browser_page import Page
 from markdown_attacks import ATTACKS, HUGE
-from scripted_server import Stream
+from scripted_server import Stream, holding
 
 CHAT = "/v1/chat/completions"
 
@@ -285,15 +285,7 @@ def test_reasoning_folds_when_the_answer_begins(page, server):
 
 def test_reasoning_is_open_while_it_is_thought(page, server):
     held = threading.Event()
-
-    class Held(Thinking):
-        def events(self):
-            for i, event in enumerate(super().events()):
-                if i == 3:
-                    held.wait(60)
-                yield event
-
-    server.on(CHAT, Held(["First ", "*think*", "."], ["The ", "answer", "."]))
+    server.on(CHAT, holding(Thinking(["First ", "*think*", "."], ["The ", "answer", "."]), 3, held))
     page.ask("Tell me.")
     page.until(lambda: page.text(".thoughts em") == "think")
     page.check(page.run("return document.querySelector('.thoughts').open") and page.text(".thoughts summary") == "Thinking…", "it isn't open")

@@ -24,6 +24,19 @@ def error(status, message, **headers):
     return Answer(status, {"error": {"message": message, "type": "scripted"}}, **headers)
 
 
+def holding(stream, number, gate):
+    """The stream, of which event `number` waits for `gate` (threading.Event)."""
+    events = stream.events
+
+    def held():
+        for i, event in enumerate(events()):
+            if i == number:
+                gate.wait(PATIENCE)
+            yield event
+    stream.events = held
+    return stream
+
+
 class Stream:
     """Tokens as the server streams them, as fast as they are read; then the end of an answer.
 

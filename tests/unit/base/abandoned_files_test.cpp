@@ -1,5 +1,3 @@
-#include "base/abandoned_files.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
