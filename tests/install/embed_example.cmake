@@ -30,6 +30,15 @@ if(NOT code EQUAL 2 OR NOT err MATCHES "no_such_model: no such file or folder")
   message(FATAL_ERROR "a model that is not there: exited with ${code}\n${err}")
 endif()
 
+# What was kept is read again by another process.
+foreach(kept 0 [1-9][0-9]*)
+  run(${work}/embed/conversation ${SOURCE}/models/stories260k ${work}/embed/state "Once upon a time")
+  if(NOT output MATCHES "^, there was a little girl .*\n\\[${kept} of [0-9]+ tokens of the prompt were kept; [0-9]+ are now")
+    message(FATAL_ERROR "unexpected text: ${output}")
+  endif()
+endforeach()
+file(REMOVE ${work}/embed/state)
+
 run(${work}/embed/together ${SOURCE}/models/stories260k "Once upon a time" "One day," "Once upon a time")
 if(NOT output MATCHES "^1: , there was a little girl named Lily\\..*\n2: .+\n3: , there was a little girl named Lily\\.")
   message(FATAL_ERROR "unexpected text: ${output}")
