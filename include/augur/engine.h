@@ -140,9 +140,11 @@ struct MeasuredCosts {
 /// Misuse at once. Callbacks run on the calling thread; EngineOptions::warning also on that of a Session.
 /// Callbacks may call only the const functions; other calls give the same Error.
 ///
-/// No function may be called while the engine is moved or destroyed. A running call and an open Session keep
-/// the loaded model, which is freed with the last of them. A forked child has none of the engine's threads:
-/// there every such call is an Error of kind Misuse, and destroying the engine does not free its memory.
+/// An engine that has been moved from can be assigned to and destroyed; other calls are an Error of kind
+/// Misuse. No function may be called while the engine is moved or destroyed. A running call and an open
+/// Session keep the loaded model, which is freed with the last of them. A forked child has none of the
+/// engine's threads: there every such call is an Error of kind Misuse, and destroying the engine does not
+/// free its memory.
 ///
 /// The caller's rounding mode, treatment of denormal numbers and locale do not change results: calls save and
 /// restore them, also around callbacks.

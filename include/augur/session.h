@@ -72,7 +72,8 @@ struct SubmitOptions {
   std::function<void(const Result&)> on_result;
 };
 
-/// One submitted request. Copies refer to the same request; it continues if no ticket is left. Thread-safe.
+/// One submitted request. Copies refer to the same request; it continues if no ticket is left. Calls of a
+/// ticket that has been moved from are an Error of kind Misuse. Thread-safe.
 class Ticket {
  public:
   /// Ends the request as Cancelled with the tokens that it has, at the next step at the latest. Does nothing
@@ -89,6 +90,7 @@ class Ticket {
   friend class Session;
   struct State;
   explicit Ticket(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  State& usable() const;
   std::shared_ptr<State> state_;
 };
 

@@ -36,4 +36,26 @@ ErrorCause cause_of(const std::exception_ptr& thrown) {
   }
 }
 
+bool is_want_of_memory(const std::exception_ptr& thrown) {
+  return cause_of(thrown).kind == ErrorKind::OutOfMemory;
+}
+
+bool blames_caller(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::NotFound:
+    case ErrorKind::Malformed:
+    case ErrorKind::Unsupported:
+    case ErrorKind::ContextFull:
+    case ErrorKind::RefusedField:
+      return true;
+    case ErrorKind::OutOfMemory:
+    case ErrorKind::Cancelled:
+    case ErrorKind::QueueFull:
+    case ErrorKind::Misuse:
+    case ErrorKind::Internal:
+      return false;
+  }
+  return false;
+}
+
 }  // namespace augur

@@ -49,4 +49,10 @@ std::string describe(const std::exception_ptr& thrown);
 /// The same for programs: an Error's; OutOfMemory for std::bad_alloc; otherwise Internal.
 ErrorCause cause_of(const std::exception_ptr& thrown);
 
+/// Whether memory or threads were refused. `thrown` is not null.
+bool is_want_of_memory(const std::exception_ptr& thrown);
+
+/// Whether errors of this kind are about what the caller has given: another file, option or request may do.
+bool blames_caller(ErrorKind kind);
+
 }  // namespace augur

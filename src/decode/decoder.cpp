@@ -7,8 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/error.h"
 #include "base/index.h"
-#include "base/out_of_memory.h"
 #include "tree/usual_sizes.h"
 
 namespace augur {

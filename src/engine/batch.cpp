@@ -24,7 +24,8 @@ Result failed(const std::exception_ptr& why, Result so_far) noexcept {
     ErrorCause cause = cause_of(why);
     result.error = describe(why);
     result.error_kind = cause.kind;
-    result.refused = cause.kind == ErrorKind::RefusedField || !cause.field.empty();
+    result.refused =
+        blames_caller(cause.kind) && (cause.kind == ErrorKind::RefusedField || !cause.field.empty());
     result.refused_field = std::move(cause.field);
   } catch (...) {
     result.error = "out of memory";  // so short that it takes none

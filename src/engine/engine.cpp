@@ -325,6 +325,17 @@ std::shared_ptr<Engine::Impl> Engine::Impl::make(const EngineOptions& options,
   return {new Impl(std::move(target), hosting), free};
 }
 
+namespace {
+
+/// What an engine has loaded, unless it has been moved from.
+template <class Impl>
+const std::shared_ptr<Impl>& present(const std::shared_ptr<Impl>& impl) {
+  if (impl == nullptr) throw Error(ErrorKind::Misuse, "the engine has been moved from");
+  return impl;
+}
+
+}  // namespace
+
 Engine::Engine(const EngineOptions& options) : impl_(Impl::make(options)) {}
 Engine::Engine(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Engine::~Engine() = default;
@@ -338,8 +349,8 @@ namespace {
 template <class Impl>
 class InUse {
  public:
-  InUse(std::shared_ptr<Impl> impl, const char* what)
-      : impl_(std::move(impl)), hold_(impl_->target->owner, EngineOwner::Use::Call, what) {}
+  InUse(const std::shared_ptr<Impl>& impl, const char* what)
+      : impl_(present(impl)), hold_(impl_->target->owner, EngineOwner::Use::Call, what) {}
   Impl* operator->() const { return impl_.get(); }
 
  private:
@@ -400,56 +411,57 @@ MeasuredCosts Engine::costs(bool anew) {
 }
 
 const ModelInfo& Engine::info() const {
-  return impl_->info;
+  return present(impl_)->info;
 }
 
 std::vector<TokenId> Engine::tokenize(std::string_view text, bool parse_special) const {
   const OwnEnvironment environment;
-  return impl_->target->encode(text, parse_special);
+  return present(impl_)->target->encode(text, parse_special);
 }
 
 std::vector<TokenId> Engine::tokenize_part(std::string_view text, bool parse_special) const {
   const OwnEnvironment environment;
-  return encode_part(*impl_->target->tokenizer, text, parse_special);
+  return encode_part(*present(impl_)->target->tokenizer, text, parse_special);
 }
 
 std::string Engine::detokenize(std::span<const TokenId> tokens, bool show_special) const {
   const OwnEnvironment environment;
-  return impl_->target->tokenizer->decode({tokens.begin(), tokens.end()}, show_special);
+  return present(impl_)->target->tokenizer->decode({tokens.begin(), tokens.end()}, show_special);
 }
 
 std::string Engine::token_bytes(TokenId token) const {
+  const std::int32_t vocab = info().vocab;
   const Tokenizer& tokenizer = *impl_->target->tokenizer;
-  if (token < 0 || token >= impl_->info.vocab) {
-    throw Error(refused("token"), "token {} is outside the vocabulary of {}", token, impl_->info.vocab);
+  if (token < 0 || token >= vocab) {
+    throw Error(refused("token"), "token {} is outside the vocabulary of {}", token, vocab);
   }
   return token < tokenizer.vocab_size() ? tokenizer.token_bytes(token) : std::string();
 }
 
 std::string Engine::render_chat(const Request& request) const {
   const OwnEnvironment environment;
-  return impl_->target->render(request).text;
+  return present(impl_)->target->render(request).text;
 }
 
 std::string Engine::chat_template() const {
-  return impl_->target->template_source;
+  return present(impl_)->target->template_source;
 }
 
 InfillTokens Engine::infill_tokens() const {
-  return impl_->target->tokenizer->infill;
+  return present(impl_)->target->tokenizer->infill;
 }
 
 const SpeculationPlan& Engine::speculation() const {
-  return impl_->plan;
+  return present(impl_)->plan;
 }
 
 std::vector<std::string> Engine::drafters() const {
-  return impl_->drafters.names();
+  return present(impl_)->drafters.names();
 }
 
 std::vector<TokenId> Engine::prompt_tokens(const Request& request) const {
   const OwnEnvironment environment;
-  return impl_->target->prompt(request);
+  return present(impl_)->target->prompt(request);
 }
 
 Engine EngineAccess::on_device(const EngineOptions& options, const MakeDevice& make_device) {
@@ -476,11 +488,11 @@ std::unique_ptr<Generation> EngineAccess::start(Engine& engine, const Request& r
 }
 
 Engine EngineAccess::share(const Engine& engine) {
-  return Engine(engine.impl_);
+  return Engine(present(engine.impl_));
 }
 
 EngineOwner& EngineAccess::owner(const Engine& engine) {
-  return engine.impl_->target->owner;
+  return present(engine.impl_)->target->owner;
 }
 
 Drafters& EngineAccess::drafters(Engine& engine) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "base/out_of_memory.h"
+#include "base/error.h"
 
 namespace augur {
 namespace {
@@ -12,8 +12,8 @@ namespace {
 std::shared_ptr<std::byte> memory_of_pages(DeviceMemory& memory, std::size_t bytes) {
   try {
     return memory.allocate(bytes);
-  } catch (const OutOfMemory& error) {
-    throw OutOfMemory("keys and values of more tokens: {}", error.what());
+  } catch (const Error& error) {
+    throw Error(error.cause(), "keys and values of more tokens: {}", error.what());
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "augur/error.h"
 #include "server/http/http_message.h"
 
 namespace augur {
@@ -66,8 +67,10 @@ class NotServing : public Problem {
   }
 };
 
-/// The Problem for an exception while a request was answered: a Problem unchanged, 503 if memory ran out,
-/// otherwise 500.
+/// The Problem for an error of this kind. 503 and 429 say that a later try may do. A kind that blames the
+/// caller is a 400 if the field is known; without one, what the server has of its own is to blame.
+Problem problem_of(const ErrorCause& cause, const std::string& message);
+/// The same for an exception while a request was answered; a Problem unchanged.
 Problem problem_of(const std::exception_ptr& thrown);
 
 }  // namespace augur

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/out_of_memory.h"
 #include "base/own_environment.h"
 #include "base/process_mark.h"
 #include "base/start_thread.h"
@@ -84,32 +83,37 @@ struct Ticket::State {
   bool waits() const { return !compiling && !cancelled; }
 };
 
-void Ticket::cancel() {
+Ticket::State& Ticket::usable() const {
+  if (state_ == nullptr) throw Error(ErrorKind::Misuse, "the ticket has been moved from");
   require_here(*state_->shared);
-  state_->cancelled = true;
-  const std::lock_guard lock(
-      state_->shared->mutex);  // the session's thread looks, or sleeps: nothing between
-  state_->shared->work.notify_one();
+  return *state_;
+}
+
+void Ticket::cancel() {
+  State& state = usable();
+  state.cancelled = true;
+  const std::lock_guard lock(state.shared->mutex);  // the session's thread looks, or sleeps: nothing between
+  state.shared->work.notify_one();
 }
 
 bool Ticket::ended() const {
-  require_here(*state_->shared);
-  const std::lock_guard lock(state_->shared->mutex);
-  return state_->result.has_value();
+  const State& state = usable();
+  const std::lock_guard lock(state.shared->mutex);
+  return state.result.has_value();
 }
 
 Result Ticket::wait() const {
-  require_here(*state_->shared);
-  std::unique_lock lock(state_->shared->mutex);
-  if (!state_->result) require_other_thread(*state_->shared, "Ticket::wait()");
-  state_->shared->ended.wait(lock, [&] { return state_->result.has_value(); });
-  return *state_->result;
+  const State& state = usable();
+  std::unique_lock lock(state.shared->mutex);
+  if (!state.result) require_other_thread(*state.shared, "Ticket::wait()");
+  state.shared->ended.wait(lock, [&] { return state.result.has_value(); });
+  return *state.result;
 }
 
 std::vector<std::string> Ticket::warnings() const {
-  require_here(*state_->shared);
-  const std::lock_guard lock(state_->shared->mutex);
-  return state_->grammar == nullptr ? std::vector<std::string>() : state_->grammar->warnings();
+  const State& state = usable();
+  const std::lock_guard lock(state.shared->mutex);
+  return state.grammar == nullptr ? std::vector<std::string>() : state.grammar->warnings();
 }
 
 class Session::Impl {
@@ -739,13 +743,11 @@ class Session::Impl {
       generation->sequence().limit_length(budget_.most_tokens(generation->sequence()));
       batch_.add(std::move(generation), done, s->turn.number);
       started(*s);
-    } catch (const Error&) {
-      Result refusal = failed(std::current_exception());
-      refusal.refused = true;
-      if (refusal.refused_field.empty()) refusal.refused_field = field;
-      done(std::move(refusal));
     } catch (...) {
-      done(failed(std::current_exception()));
+      Result result = failed(std::current_exception());
+      result.refused = blames_caller(*result.error_kind);
+      if (result.refused && result.refused_field.empty()) result.refused_field = field;
+      done(std::move(result));
     }
   }
 

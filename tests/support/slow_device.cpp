@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "base/out_of_memory.h"
 #include "kernels/ops.h"
 #include "model/kv_cache.h"
 #include "model/slot_moves.h"
@@ -24,7 +23,7 @@ struct FarMemory::Region {
   Region() {
     void* const memory =
         mmap(nullptr, 2 * kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) throw OutOfMemory("the slow device's addresses");
+    if (memory == MAP_FAILED) throw Error(ErrorKind::OutOfMemory, "the slow device's addresses");
     begin = static_cast<std::byte*>(memory);
   }
   ~Region() { munmap(begin, 2 * kBytes); }
@@ -39,10 +38,11 @@ std::shared_ptr<std::byte> FarMemory::allocate(std::size_t bytes) {
   constexpr std::size_t kPage = 4096;
   const std::size_t whole = (bytes + kPage - 1) / kPage * kPage;
   const std::size_t at = region_->used.fetch_add(whole);
-  if (at + whole > kBytes) throw OutOfMemory("{} bytes of the slow device", bytes);
+  if (at + whole > kBytes) throw Error(ErrorKind::OutOfMemory, "{} bytes of the slow device", bytes);
   std::byte* const address = begin_ + at;
   std::byte* const meaning = address + kBytes;
-  if (mprotect(meaning, whole, PROT_READ | PROT_WRITE) != 0) throw OutOfMemory("{} bytes", bytes);
+  if (mprotect(meaning, whole, PROT_READ | PROT_WRITE) != 0)
+    throw Error(ErrorKind::OutOfMemory, "{} bytes", bytes);
   return {region_, address};
 }
 

@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "base/io_thread.h"
-#include "base/out_of_memory.h"
 #include "grammar/gbnf.h"
 #include "grammar/json_schema.h"
 #include "grammar/structural_tag.h"
@@ -189,7 +188,7 @@ class GrammarCompiler::Impl {
     } catch (const GrammarStopped&) {
       throw;
     } catch (const std::bad_alloc&) {
-      throw OutOfMemory("grammar: there is no memory to compile it");
+      throw Error(ErrorKind::OutOfMemory, "grammar: there is no memory to compile it");
     } catch (const std::exception& error) {  // its own, and those of what it parses with
       throw Error("grammar: {}", error.what());
     }

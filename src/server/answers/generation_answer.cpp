@@ -20,8 +20,9 @@ double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::
 }
 
 /// Of a request that has failed.
-int status_of(const Result& result) {
-  return result.refused ? 400 : result.crowded_out ? 429 : result.expired ? 504 : 500;
+Problem failure_of(const Result& result) {
+  if (result.refused) return {400, result.error, result.refused_field};
+  return problem_of({result.error_kind.value_or(ErrorKind::Internal), {}}, result.error);
 }
 
 }  // namespace
@@ -220,9 +221,7 @@ void GenerationAnswer::end_choice(int index, const Result& result) {
   if (failed_) return;
   if (result.finish_reason == FinishReason::Error) {
     failed_ = true;
-    HttpHeaders headers;
-    if (result.crowded_out) headers.emplace_back("Retry-After", "1");
-    return write_failure({status_of(result), result.error, result.refused_field, std::move(headers)});
+    return write_failure(failure_of(result));
   }
   results_[static_cast<std::size_t>(index)] = result;
   choice_ended(index, result);

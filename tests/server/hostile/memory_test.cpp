@@ -71,6 +71,11 @@ TEST_F(MemoryTest, AWorkerHasNone) {
   check_short(tokenize(100'000), kLarge);
 }
 
+TEST_F(MemoryTest, TheSessionsThreadHasNoneToBegin) {
+  check_short(post("/completion", R"({"prompt": "Once", "n_predict": 2, "temperature": 1, "n_probs": 3})"),
+              96 << 10);
+}
+
 TEST_F(MemoryTest, AWorkerHasNoneForAConversation) {
   std::string list;
   for (int i = 0; i < 1'200; ++i) list += R"({"role":"user","content":"a"},)";

@@ -29,6 +29,8 @@ std::vector<Request> requests() {
     request.sampling = {.temperature = 0.8, .seed = 3};
     all.push_back(std::move(request));
   }
+  all.back().ignore_eos = false;
+  all.back().grammar = Grammar{.kind = GrammarKind::Regex, .text = "[a-z ]+", .field = "grammar"};
   return all;
 }
 
@@ -76,6 +78,8 @@ TEST(ExhaustedSession, EveryRequestHasAResult) {
       const Result result = result_of(tickets[i]);
       if (result.finish_reason == FinishReason::Error) {
         EXPECT_NE(result.error, "");
+        EXPECT_EQ(result.error_kind, ErrorKind::OutOfMemory);
+        EXPECT_FALSE(result.refused) << result.refused_field;
         ++failures;
       } else {
         EXPECT_EQ(result.tokens, expected[which[i]]);

@@ -7,7 +7,7 @@
 #include <exception>
 #include <functional>
 
-#include "base/out_of_memory.h"
+#include "base/error.h"
 #include "draft/ngram_drafter.h"
 #include "heap.h"
 #include "support/generation.h"

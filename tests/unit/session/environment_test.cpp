@@ -258,15 +258,18 @@ TEST(Environment, LocaleOfTheProgram) {
   ASSERT_EQ(names.size(), 10u);
   usual();
   ASSERT_EQ(setenv("LOCPATH", folder.path().c_str(), 1), 0);
-  const std::vector<Arithmetic> modes = arithmetics();
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    std::optional<Host> host;
-    {
-      [[maybe_unused]] const LeaksOfLocales unseen;
-      host.emplace(modes[i % modes.size()], std::locale(names[i]));
+  for (const std::string& name : names) {
+    for (const Arithmetic& arithmetic : arithmetics()) {
+      std::optional<Host> host;
+      {
+        [[maybe_unused]] const LeaksOfLocales unseen;
+        host.emplace(arithmetic, std::locale(name));
+      }
+      EXPECT_EQ(std::setlocale(LC_NUMERIC, nullptr), name);
+      const bool session = name == names.front() && arithmetic == arithmetics().back();
+      EXPECT_EQ(everything(&*host, session), usual())
+          << name << ' ' << arithmetic.rounding << ' ' << arithmetic.flushes;
     }
-    EXPECT_EQ(std::setlocale(LC_NUMERIC, nullptr), names[i]);
-    EXPECT_EQ(everything(&*host, i == 0), usual()) << names[i];
   }
   unsetenv("LOCPATH");
 }

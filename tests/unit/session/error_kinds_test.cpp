@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -129,6 +130,37 @@ TEST_F(ErrorKinds, OfSessions) {
   EXPECT_EQ(opening([](SessionOptions& o) { o.memory_share = 2; }),
             (Caught{ErrorKind::RefusedField, "memory_share"}));
   EXPECT_EQ(caught([] { throw QueueFull("full"); }), (Caught{ErrorKind::QueueFull, ""}));
+}
+
+TEST_F(ErrorKinds, OfWhatRunsAndWaits) {
+  Session session(*engine_, {.parallel = 1, .queue = 1});
+  Request request;
+  request.prompt = "Once upon a time";
+  std::promise<void> running;
+  std::promise<void> go_on;
+  SubmitOptions blocks;
+  blocks.on_token = [&, first = true](const TokenEvent&) mutable {
+    if (std::exchange(first, false)) {
+      running.set_value();
+      go_on.get_future().wait();
+    }
+    return true;
+  };
+  const Ticket first = session.submit(request, blocks);
+  running.get_future().wait();
+  const Ticket second = session.submit(request);
+  EXPECT_EQ(caught([&] { session.submit(request); }), (Caught{ErrorKind::QueueFull, ""}));
+  SubmitOptions of_another;
+  of_another.client = "another";
+  Ticket third = session.submit(request, of_another);
+  third.cancel();
+  go_on.set_value();
+  EXPECT_EQ(second.wait().error_kind, ErrorKind::QueueFull) << "its client has the most waiting requests";
+  EXPECT_TRUE(second.wait().crowded_out);
+  EXPECT_EQ(third.wait().finish_reason, FinishReason::Cancelled);
+  EXPECT_EQ(third.wait().error_kind, std::nullopt) << "who cancels a request has no error";
+  EXPECT_EQ(first.wait().error_kind, std::nullopt);
+  EXPECT_EQ(caught([&] { engine_->generate(request); }), (Caught{ErrorKind::Misuse, ""}));
 }
 
 TEST_F(ErrorKinds, WhatFailsOnItsWayHasWhatItHasGot) {

@@ -180,6 +180,39 @@ TEST_F(MisuseTest, AnEngineMayEndInItsOwnCallback) {
   EXPECT_EQ(result.tokens, ids());
 }
 
+TEST_F(MisuseTest, WhatHasBeenMovedFromSaysSo) {
+  const std::unique_ptr<Engine> engine = another();
+  Engine moved(std::move(*engine));
+  const char* const rule = "the engine has been moved from";
+  EXPECT_EQ(misuse([&] { engine->generate(request()); }), rule);
+  EXPECT_EQ(misuse([&] { engine->generate_many({}, 1, {}); }), rule);
+  EXPECT_EQ(misuse([&] { engine->costs(); }), rule);
+  EXPECT_EQ(misuse([&] { engine->forget(); }), rule);
+  EXPECT_EQ(misuse([&] { engine->info(); }), rule);
+  EXPECT_EQ(misuse([&] { engine->tokenize("Once"); }), rule);
+  EXPECT_EQ(misuse([&] { engine->tokenize_part("Once"); }), rule);
+  EXPECT_EQ(misuse([&] { engine->detokenize({}); }), rule);
+  EXPECT_EQ(misuse([&] { engine->token_bytes(1); }), rule);
+  EXPECT_EQ(misuse([&] { engine->render_chat({}); }), rule);
+  EXPECT_EQ(misuse([&] { engine->prompt_tokens(request()); }), rule);
+  EXPECT_EQ(misuse([&] { engine->chat_template(); }), rule);
+  EXPECT_EQ(misuse([&] { engine->infill_tokens(); }), rule);
+  EXPECT_EQ(misuse([&] { engine->speculation(); }), rule);
+  EXPECT_EQ(misuse([&] { engine->drafters(); }), rule);
+  EXPECT_EQ(misuse([&] { const Session session(*engine); }), rule);
+
+  Session session(moved);
+  Ticket ticket = session.submit(request());
+  Ticket taken(std::move(ticket));
+  // NOLINTBEGIN(bugprone-use-after-move): that is what is tried
+  EXPECT_EQ(misuse([&] { ticket.wait(); }), "the ticket has been moved from");
+  EXPECT_EQ(misuse([&] { ticket.ended(); }), "the ticket has been moved from");
+  EXPECT_EQ(misuse([&] { ticket.cancel(); }), "the ticket has been moved from");
+  EXPECT_EQ(misuse([&] { ticket.warnings(); }), "the ticket has been moved from");
+  // NOLINTEND(bugprone-use-after-move)
+  EXPECT_EQ(taken.wait().tokens, ids());
+}
+
 TEST_F(MisuseTest, ACallbackOfASessionMayNotWaitForIt) {
   Session session(*engine_);
   const Ticket first = session.submit(request());
