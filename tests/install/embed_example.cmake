@@ -30,6 +30,15 @@ if(NOT code EQUAL 2 OR NOT err MATCHES "no_such_model: no such file or folder")
   message(FATAL_ERROR "a model that is not there: exited with ${code}\n${err}")
 endif()
 
+run(${work}/embed/generate ${SOURCE}/models/stories260k "Once upon a time")
+if(NOT output MATCHES "^, there was a little girl named Lily\\..*\n\\[length\\]\n$")
+  message(FATAL_ERROR "unexpected text: ${output}")
+endif()
+execute_process(COMMAND ${work}/embed/generate ${work}/no_such_model "Once" RESULT_VARIABLE code ERROR_VARIABLE err)
+if(NOT code EQUAL 2 OR NOT err MATCHES "no_such_model: no such file or folder")
+  message(FATAL_ERROR "a model that is not there: exited with ${code}\n${err}")
+endif()
+
 # What was kept is read again by another process.
 foreach(kept 0 [1-9][0-9]*)
   run(${work}/embed/conversation ${SOURCE}/models/stories260k ${work}/embed/state "Once upon a time")
