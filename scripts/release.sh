@@ -45,10 +45,10 @@ done
 hash=$(git rev-parse --verify --quiet "$commit^{commit}") || die "there is no commit $commit"
 SOURCE_DATE_EPOCH=$(git show -s --format=%ct "$hash")
 export SOURCE_DATE_EPOCH
-declared=$(git show "$hash:CMakeLists.txt" | sed -n 's/^project(augur VERSION \([0-9.]*\).*/\1/p')
+declared=$(git show "$hash:include/augur/version.h" | sed -n 's/^#define AUGUR_VERSION_[A-Z]* \([0-9]*\)$/\1/p' | paste -sd.)
 tag=$(git tag --points-at "$hash" --list 'v[0-9]*' | head -n 1)
 if [[ -n $tag ]]; then
-  [[ $tag == "v$declared" ]] || die "the tag is $tag, and CMakeLists.txt says $declared"
+  [[ $tag == "v$declared" ]] || die "the tag is $tag, and version.h says $declared"
   version=$declared
 else
   version=$declared~git$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y%m%d).${hash:0:12}
@@ -268,7 +268,7 @@ check_release() {
   echo 'MODEL=/srv/mine' >"$clean/etc/augur/augur.env"
   "$inside" "$clean" sh -c 'dpkg -i --force-confdef /tmp/augur_*.deb' >/dev/null 2>&1 && grep -qx MODEL=/srv/mine "$clean/etc/augur/augur.env" ||
     die "installing anew has changed /etc/augur/augur.env"
-  "$inside" "$clean" apt-get purge -y -qq augur libaugur0 libaugur-dev >"$work/install.log" 2>&1 || die "the packages cannot be removed"
+  "$inside" "$clean" apt-get purge -y -qq augur libaugur1 libaugur-dev >"$work/install.log" 2>&1 || die "the packages cannot be removed"
   [[ ! -e $clean/usr/bin/augur && ! -e $clean/etc/augur/augur.env ]] || die "purging leaves files"
 
   say "the image"

@@ -2,6 +2,7 @@
 #include <string_view>
 
 namespace augur {
+inline namespace abi1 {
 
 /// What the library is made of. All texts live as long as the program.
 struct BuildInfo {
@@ -17,4 +18,5 @@ struct BuildInfo {
 /// May be called from any thread.
 const BuildInfo& build_info();
 
+}  // namespace abi1
 }  // namespace augur

@@ -5,6 +5,7 @@
 #include <vector>
 
 namespace augur {
+inline namespace abi1 {
 
 /// Result and times of one step of a request.
 struct RoundFigures {
@@ -32,4 +33,5 @@ struct DraftRound : RoundFigures {
 /// Called after the tokens of the round. The round is valid during the call.
 using RoundCallback = std::function<void(const DraftRound&)>;
 
+}  // namespace abi1
 }  // namespace augur

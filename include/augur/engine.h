@@ -16,6 +16,8 @@
 #include "augur/statistics.h"
 
 namespace augur {
+struct EngineAccess;
+inline namespace abi1 {
 
 /// The library's version, "major.minor.patch".
 std::string_view version();
@@ -199,10 +201,11 @@ class Engine {
   std::vector<TokenId> prompt_tokens(const Request& request) const;
 
  private:
-  friend struct EngineAccess;  // the project's own tools
+  friend struct augur::EngineAccess;  // the project's own tools
   struct Impl;
   explicit Engine(std::shared_ptr<Impl> impl);
   std::shared_ptr<Impl> impl_;  ///< a call that runs, and an open Session, hold it, too
 };
 
+}  // namespace abi1
 }  // namespace augur

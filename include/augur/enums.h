@@ -6,6 +6,7 @@
 
 // Enumerations, and the word for each value in flags, the C interface and results.
 namespace augur {
+inline namespace abi1 {
 
 /// Type of the weights in memory. Native: quantised weights (GGUF) stay as they are stored, others are bf16.
 /// Auto: the same. BF16 and F32: all weights are converted at load.
@@ -73,4 +74,5 @@ constexpr std::string_view to_string(Enum value) {
   return words(value)[static_cast<std::size_t>(value)];
 }
 
+}  // namespace abi1
 }  // namespace augur

@@ -5,6 +5,10 @@
 #include <utility>
 
 namespace augur {
+/// A format string that is checked when the library is compiled, which alone completes it.
+template <class... Args>
+class ErrorFormat;
+inline namespace abi1 {
 
 /// What is wrong, for programs; the message is for people. The numbers are those of the C interface
 /// (augur_error_kind) and stay.
@@ -29,10 +33,6 @@ struct ErrorCause {
   ErrorKind kind;
   std::string field;  ///< of the options or of the request; empty: none, or it is not known
 };
-
-/// A format string that is checked when the library is compiled, which alone completes it.
-template <class... Args>
-class ErrorFormat;
 
 /// What the library throws, beside std::bad_alloc: something is not as it must be. The message names it
 /// (file, tensor, field, rule) and says what was expected. What callers' own callbacks throw passes through
@@ -69,4 +69,5 @@ class QueueFull : public Error {
   QueueFull& operator=(const QueueFull&) = default;
 };
 
+}  // namespace abi1
 }  // namespace augur

@@ -4,6 +4,7 @@
 #include "augur/sampling_options.h"
 
 namespace augur {
+inline namespace abi1 {
 
 /// Tokens for filling in the middle of a text, if the model's file names them.
 struct InfillTokens {
@@ -12,4 +13,5 @@ struct InfillTokens {
   std::optional<TokenId> file;        ///< before a file's name
 };
 
+}  // namespace abi1
 }  // namespace augur

@@ -3,6 +3,7 @@
 #include <vector>
 
 namespace augur {
+inline namespace abi1 {
 
 struct TokenLogprob {
   std::int32_t token = -1;
@@ -19,4 +20,5 @@ struct TokenLogprobs {
   bool operator==(const TokenLogprobs&) const = default;
 };
 
+}  // namespace abi1
 }  // namespace augur

@@ -3,6 +3,7 @@
 #include <vector>
 
 namespace augur {
+inline namespace abi1 {
 
 /// A function call that the model asks for.
 struct ToolCall {
@@ -31,4 +32,5 @@ enum class ChatEnd {
   Continue,  ///< within the last message, the assistant's: the generated text continues its content
 };
 
+}  // namespace abi1
 }  // namespace augur

@@ -16,6 +16,7 @@
 #include "augur/template_limits.h"
 
 namespace augur {
+inline namespace abi1 {
 
 /// Limits for compiling one grammar; a grammar that needs more is refused.
 struct GrammarBudget {
@@ -147,4 +148,5 @@ struct Request {
   const std::atomic<bool>* cancel = nullptr;
 };
 
+}  // namespace abi1
 }  // namespace augur

@@ -8,6 +8,7 @@
 #include "augur/enums.h"
 
 namespace augur {
+inline namespace abi1 {
 
 /// What shapes drafts: one of speculation_policies() and its own settings, as docs/policies.md lists them.
 struct PolicyChoice {
@@ -83,4 +84,5 @@ struct SpeculationPlan {
 /// The text form, only of fields that are set: parse() makes an equal plan of it.
 std::string to_string(const SpeculationPlan& plan);
 
+}  // namespace abi1
 }  // namespace augur

@@ -4,6 +4,7 @@
 #include <vector>
 
 namespace augur {
+inline namespace abi1 {
 
 /// A token of the model's vocabulary.
 using TokenId = std::int32_t;
@@ -25,4 +26,5 @@ struct SamplingOptions {
   std::uint64_t seed = 0;
 };
 
+}  // namespace abi1
 }  // namespace augur

@@ -11,6 +11,8 @@
 #include "augur/error.h"
 
 namespace augur {
+struct SessionAccess;
+inline namespace abi1 {
 
 /// Most that the plan of one request may ask for; all requests of a batch wait for its drafts.
 struct DraftLimits {
@@ -164,9 +166,10 @@ class Session {
   SessionLoad load() const;
 
  private:
-  friend struct SessionAccess;  // the C interface
+  friend struct augur::SessionAccess;  // the C interface
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
 
+}  // namespace abi1
 }  // namespace augur

@@ -6,6 +6,7 @@
 #include <vector>
 
 namespace augur {
+inline namespace abi1 {
 
 /// What speculation did for one result. Plain decoding has type "none", one token a call, and no drafts.
 struct SpeculationStatistics {
@@ -38,4 +39,5 @@ struct SpeculationStatistics {
   }
 };
 
+}  // namespace abi1
 }  // namespace augur

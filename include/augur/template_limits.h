@@ -2,6 +2,7 @@
 #include <cstdint>
 
 namespace augur {
+inline namespace abi1 {
 
 /// Limits for rendering a chat template once; exceeding one is an Error.
 struct TemplateLimits {
@@ -9,4 +10,5 @@ struct TemplateLimits {
   std::int64_t bytes = 128ll << 20;  ///< bytes of texts and lists made while rendering, with the conversation
 };
 
+}  // namespace abi1
 }  // namespace augur

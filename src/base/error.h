@@ -30,10 +30,12 @@ class ErrorFormat {
 };
 
 template <class... Args>
+__attribute__((visibility("hidden")))
 Error::Error(std::type_identity_t<ErrorFormat<Args...>> format, Args&&... args)
     : Error(fmt::format(format.text(), std::forward<Args>(args)...)) {}
 
 template <class... Args>
+__attribute__((visibility("hidden")))
 Error::Error(ErrorCause cause, std::type_identity_t<ErrorFormat<Args...>> format, Args&&... args)
     : Error(std::move(cause), fmt::format(format.text(), std::forward<Args>(args)...)) {}
 

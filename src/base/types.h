@@ -1,9 +1,4 @@
 #pragma once
-#include <cstdint>
+#include "augur/sampling_options.h"
 
-namespace augur {
-
-/// A token of the target's vocabulary. There is one id space outside vocabulary heads.
-using TokenId = std::int32_t;
-
-}  // namespace augur
+// TokenId is public: a token of the target's vocabulary. There is one id space outside vocabulary heads.

@@ -33,10 +33,6 @@
 
 namespace augur {
 
-std::string_view version() {
-  return build_info().version;
-}
-
 EngineOptions::NamedDraftModel EngineOptions::NamedDraftModel::parse(std::string_view text) {
   const std::size_t sign = text.find('=');
   if (sign == std::string_view::npos || sign == 0 || sign + 1 == text.size()) {
@@ -45,27 +41,7 @@ EngineOptions::NamedDraftModel EngineOptions::NamedDraftModel::parse(std::string
   return {.name = std::string(text.substr(0, sign)), .path = std::string(text.substr(sign + 1))};
 }
 
-std::vector<SpeculationType> speculation_types() {
-  std::vector<SpeculationType> types;
-  for (const DrafterType& type : drafter_types()) {
-    types.push_back({.name = std::string(type.name),
-                     .alias = std::string(type.alias),
-                     .needs_draft_model = type.needs_head,
-                     .in_models = type.in_models,
-                     .summary = std::string(type.summary)});
-  }
-  return types;
-}
-
-std::vector<SpeculationPolicy> speculation_policies() {
-  std::vector<SpeculationPolicy> policies;
-  for (const PolicyType& type : policy_types()) {
-    policies.push_back({std::string(type.name), std::string(type.summary)});
-  }
-  return policies;
-}
-
-struct Engine::Impl {
+struct __attribute__((visibility("hidden"))) Engine::Impl {
   // Order matters: drafters and decoder use the target, drafters the vocabulary.
   std::shared_ptr<LoadedTarget> target;
   std::optional<Checkpoint> draft_checkpoint;
@@ -337,7 +313,7 @@ const std::shared_ptr<Impl>& present(const std::shared_ptr<Impl>& impl) {
 }  // namespace
 
 Engine::Engine(const EngineOptions& options) : impl_(Impl::make(options)) {}
-Engine::Engine(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+__attribute__((visibility("hidden"))) Engine::Engine(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
@@ -538,3 +514,27 @@ MeasuredCosts EngineAccess::known_costs(const Engine& engine) {
 }
 
 }  // namespace augur
+
+std::string_view augur::version() {
+  return build_info().version;
+}
+
+std::vector<augur::SpeculationType> augur::speculation_types() {
+  std::vector<SpeculationType> types;
+  for (const DrafterType& type : drafter_types()) {
+    types.push_back({.name = std::string(type.name),
+                     .alias = std::string(type.alias),
+                     .needs_draft_model = type.needs_head,
+                     .in_models = type.in_models,
+                     .summary = std::string(type.summary)});
+  }
+  return types;
+}
+
+std::vector<augur::SpeculationPolicy> augur::speculation_policies() {
+  std::vector<SpeculationPolicy> policies;
+  for (const PolicyType& type : policy_types()) {
+    policies.push_back({std::string(type.name), std::string(type.summary)});
+  }
+  return policies;
+}

@@ -161,7 +161,9 @@ void apply(const PlanText& text, SpeculationPlan& plan) {
   check_plan(plan, &PlanKey::key);
 }
 
-std::string to_string(const SpeculationPlan& plan) {
+}  // namespace augur
+
+std::string augur::to_string(const augur::SpeculationPlan& plan) {
   std::string out = fmt::format("{}", fmt::join(plan.drafters, ","));
   char separator = ':';
   for (const PlanKey& key : plan_keys()) {
@@ -172,5 +174,3 @@ std::string to_string(const SpeculationPlan& plan) {
   }
   return out;
 }
-
-}  // namespace augur

@@ -61,7 +61,7 @@ void require_other_thread(const Shared& shared, const char* what) {
 
 }  // namespace
 
-struct Ticket::State {
+struct __attribute__((visibility("hidden"))) Ticket::State {
   std::shared_ptr<Shared> shared;
   Request request;
   SubmitOptions options;
@@ -116,7 +116,7 @@ std::vector<std::string> Ticket::warnings() const {
   return state.grammar == nullptr ? std::vector<std::string>() : state.grammar->warnings();
 }
 
-class Session::Impl {
+class __attribute__((visibility("hidden"))) Session::Impl {
  public:
   using Submitted = std::shared_ptr<Ticket::State>;
 

@@ -10,13 +10,13 @@ constexpr char kCommit[32] = AUGUR_COMMIT;
 
 }  // namespace
 
-const BuildInfo& build_info() {
-  static constexpr BuildInfo kInfo = {.version = AUGUR_VERSION,
+}  // namespace augur
+
+const augur::BuildInfo& augur::build_info() {
+  static constexpr BuildInfo kInfo = {.version = AUGUR_VERSION_TEXT,
                                       .commit = kCommit,
                                       .compiler = AUGUR_COMPILER,
                                       .type = AUGUR_BUILD_TYPE,
                                       .flags = AUGUR_FLAGS};
   return kInfo;
 }
-
-}  // namespace augur
