@@ -150,12 +150,13 @@ job_tidy() {
   check "clang-tidy, part $1 of $2" make tidy FILES="$(find src -name '*.cpp' | sort | part_of "$@" | paste -sd' ')"
 }
 
-# A release of this commit, made and proved in clean roots.
+# A release of this commit, made and proved in clean roots, and its binary interface beside the last release's.
 job_package() {
   heading "package"
   scripts/bootstrap.sh --release || { skip "package (its tools could not be installed)"; return; }
   built release augur_program augur_lab_program augur_shared || return
   check_or_skip "package" scripts/release.sh --build build/release --out build/package --check
+  check "binary interface" deploy/release/abi.sh check
   check "bill of materials" bill_is_valid build/package/*.cdx.json
 }
 

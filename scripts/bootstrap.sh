@@ -21,7 +21,7 @@ build_packages=(
 )
 dev_packages=(clang clang-format clang-tidy libclang-rt-14-dev python3-venv)
 train_packages=(libtorch-dev)
-release_packages=(debhelper dpkg-dev lintian help2man man-db patchelf mmdebstrap umoci curl systemd)
+release_packages=(abigail-tools debhelper dpkg-dev lintian help2man man-db patchelf mmdebstrap umoci curl systemd xz-utils)
 
 packages=("${build_packages[@]}")
 for option in "$@"; do
