@@ -179,10 +179,11 @@ void augur_result_free(augur_result* result);
  * wait. */
 typedef struct augur_session_options {
   size_t size;
-  int32_t parallel;    /* requests that are decoded at once (16) */
-  int32_t queue;       /* requests that may wait for their turn (1024) */
-  int64_t memory;      /* bytes for the caches of requests and of kept texts; 0: what is available (0) */
-  int64_t cache_bytes; /* part of memory for texts kept for later requests (8 GiB) */
+  int32_t parallel; /* requests that are decoded at once (16) */
+  int32_t queue;    /* requests that may wait for their turn (1024) */
+  int64_t
+      memory; /* bytes for the caches of requests and of kept texts; 0: a quarter of what is available (0) */
+  int64_t cache_bytes; /* part of memory for texts kept for later requests (1 GiB) */
 } augur_session_options;
 
 void augur_session_options_init(augur_session_options* options, size_t size);

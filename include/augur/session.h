@@ -42,11 +42,15 @@ struct SessionOptions {
   /// continue later with the same tokens; a request that does not fit even alone ends when its memory is
   /// full. The same happens if the system has less memory than this. A value smaller than a page of tokens is
   /// an error. 0: `memory_share` of the memory that is available when the session opens.
+  ///
+  /// This is a limit; memory is taken as texts grow, and never more than `parallel` texts of the model's
+  /// context and `cache_bytes` need. The defaults leave most of the machine to the rest of the program.
+  /// `augur serve`, which has the machine to itself, takes a share of 0.8 and keeps 8 GiB of texts.
   std::int64_t memory = 0;
-  double memory_share = 0.8;  ///< above 0, at most 1
+  double memory_share = 0.25;  ///< above 0, at most 1
   /// Part of `memory` for kept texts, whose beginnings later requests need not read again. The least recently
   /// used are dropped first. 0: no text is kept.
-  std::int64_t cache_bytes = std::int64_t{8} << 30;
+  std::int64_t cache_bytes = std::int64_t{1} << 30;
 };
 
 /// The owner of a text. Only requests of the same owner use kept texts and what look-ups learn from them;

@@ -44,8 +44,8 @@ namespace {
 struct ServeFlags {
   EngineOptions engine;
   std::int64_t memory_mib = 0;
-  std::int64_t cache_mib = SessionOptions{}.cache_bytes >> 20;
-  SessionOptions session;
+  std::int64_t cache_mib = 8192;
+  SessionOptions session{.memory_share = 0.8};
   HttpOptions http;
   std::optional<HttpOptions> admin;  ///< the listener for those who operate the server
   std::string alias;

@@ -446,6 +446,13 @@ TEST_F(SessionTest, TakesItsShareOfTheMemory) {
   EXPECT_LT(memory(0.2), whole / 2);
 }
 
+/// The program that embeds it has other plans for the machine.
+TEST_F(SessionTest, LeavesMostOfTheMemoryByDefault) {
+  const auto memory = [](const SessionOptions& options) { return Session(*engine_, options).load().memory; };
+  EXPECT_LT(memory({}), memory({.memory_share = 1}) / 2);
+  EXPECT_EQ(SessionOptions{}.cache_bytes, std::int64_t{1} << 30);
+}
+
 TEST_F(SessionTest, RefusesWhatCannotBe) {
   EXPECT_THROW(Session(*engine_, {.parallel = 0}), std::runtime_error);
   EXPECT_THROW(Session(*engine_, {.parallel = Engine::kMostParallel + 1}), std::runtime_error);
