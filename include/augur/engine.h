@@ -139,7 +139,7 @@ struct MeasuredCosts {
 /// Threads: the const functions may be called from any thread at any time, also at the same time as each
 /// other and as the functions below. generate(), generate_many(), forget() and costs() may be called by one
 /// thread at a time, and by none while a Session uses the engine; a second caller gets an Error of kind
-/// Misuse at once. Callbacks run on the calling thread; EngineOptions::warning also on that of a Session.
+/// Misuse at once. Callbacks run on the calling thread; EngineOptions::log also on that of a Session.
 /// Callbacks may call only the const functions; other calls give the same Error.
 ///
 /// An engine that has been moved from can be assigned to and destroyed; other calls are an Error of kind

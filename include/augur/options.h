@@ -10,6 +10,7 @@
 
 #include "augur/draft_round.h"
 #include "augur/enums.h"
+#include "augur/log.h"
 #include "augur/message.h"
 #include "augur/plan.h"
 #include "augur/sampling_options.h"
@@ -71,10 +72,10 @@ struct EngineOptions {
   /// empty: $XDG_CACHE_HOME/augur/costs, or ~/.cache/augur/costs. Policies that decide by time measure the
   /// model and its drafters once, when they are first used.
   std::string cost_cache;
-  /// Called for problems that a user should know but that do not stop the work: parts made for another model,
-  /// a damaged cache.
-  std::function<void(std::string_view text)> warning;
-  /// Called while loading: what is loaded, and the fraction done, 0 to 1.
+  /// Gets what the engine and its `Session` tell. Empty: nobody does.
+  LogCallback log;
+  /// Called while loading: what is loaded, and the fraction done, 0 to 1. What it throws ends the load and
+  /// comes out of the constructor.
   std::function<void(std::string_view what, double fraction)> progress;
 };
 

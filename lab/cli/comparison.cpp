@@ -151,7 +151,9 @@ int compare(const Comparison& asked, const Tables& tables) {
   Progress loading("loading");
   EngineOptions engine = c.engine;
   engine.progress = [&](std::string_view what, double fraction) { loading.update(fraction, what); };
-  engine.warning = [](std::string_view text) { fmt::print(stderr, "augur: warning: {}\n", text); };
+  engine.log = [](LogLevel level, std::string_view text) {
+    if (level >= LogLevel::Warning) fmt::print(stderr, "augur: warning: {}\n", text);
+  };
   Workbench bench(engine, methods);
   loading.done();
   const SuiteFacts facts{.command = command_line(),

@@ -184,8 +184,9 @@ augur::EngineOptions engine_options(const augur_engine_options& from) {
   to.datastore = text_or_empty(from.datastore);
   to.cost_cache = text_or_empty(from.cost_cache);
   if (from.warning != nullptr) {
-    to.warning = [warning = from.warning, user = from.warning_user](std::string_view text) {
-      warning(std::string(text).c_str(), user);
+    to.log = [warning = from.warning, user = from.warning_user](augur::LogLevel level,
+                                                                std::string_view text) {
+      if (level >= augur::LogLevel::Warning) warning(std::string(text).c_str(), user);
     };
   }
   for (const char* text : array("draft_models", from.draft_models, from.draft_model_count)) {

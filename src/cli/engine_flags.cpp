@@ -152,7 +152,9 @@ Engine load_engine(const EngineOptions& options) {
   EngineOptions with_progress = options;
   with_progress.progress = [&](std::string_view what, double fraction) { progress.update(fraction, what); };
   // Later ones (a request's own policy) come when the bar is gone.
-  with_progress.warning = [](std::string_view text) { tell("augur: warning: {}\n", text); };
+  with_progress.log = [](LogLevel level, std::string_view text) {
+    if (level >= LogLevel::Warning) tell("augur: warning: {}\n", text);
+  };
   return Engine(with_progress);
 }
 

@@ -47,11 +47,10 @@ std::string draft_identity(const Checkpoint& checkpoint) {
   return hash_text(known);
 }
 
-CostCache::CostCache(const fs::path& folder, const Model& target, const std::string& target_path,
-                     Warning warning)
+CostCache::CostCache(const fs::path& folder, const Model& target, const std::string& target_path, Log log)
     : experts_(ExpertDemand::of(target.config())),
       file_(folder, stem_of(target_path), "augur_costs", circumstances(target)),
-      warning_(std::move(warning)),
+      log_(std::move(log)),
       known_{.target = CostModel(experts_), .drafters = {}} {
   try {
     known_ = read(on_disk_);
@@ -124,7 +123,7 @@ void CostCache::save() noexcept {
 }
 
 void CostCache::warn(const std::string& text) {
-  if (warning_ && !std::exchange(warned_, true)) warning_(text);
+  if (!std::exchange(warned_, true)) log_.warning("{}", text);
 }
 
 }  // namespace augur

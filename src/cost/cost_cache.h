@@ -1,10 +1,10 @@
 #pragma once
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/log.h"
 #include "cost/cost.h"
 #include "cost/measured_file.h"
 #include "model/model.h"
@@ -22,14 +22,13 @@ std::string draft_identity(const Checkpoint& checkpoint);
 /// engines have measured and written meanwhile the shorter times stay.
 class CostCache {
  public:
-  using Warning = std::function<void(std::string_view)>;
-
   /// An empty folder: nothing is kept. Reads the file if there is one; one warning if it is damaged.
   CostCache(const std::filesystem::path& folder, const Model& target, const std::string& target_path,
-            Warning warning);
+            Log log);
 
   /// Where the figures are kept; empty: nowhere.
   const std::filesystem::path& file() const { return file_.path(); }
+  const Log& log() const { return log_; }
   /// False: there are none.
   bool load_target(CostModel& costs) const;
   bool load_drafter(const std::string& key, DraftCosts& costs) const;
@@ -51,7 +50,7 @@ class CostCache {
 
   ExpertDemand experts_;
   MeasuredFile file_;
-  Warning warning_;
+  Log log_;
   bool warned_ = false;
   bool dropped_ = false;  ///< what the file holds is to go
   Costs known_;

@@ -56,17 +56,14 @@ void write_traversals(const MeasuredFile& file, const Traversals& traversals) {
 
 }  // namespace
 
-void prepare_products(const Model& model, const fs::path& folder,
-                      const std::function<void(std::string_view)>& warning) {
+void prepare_products(const Model& model, const fs::path& folder, const Log& log) {
   Backend& backend = model.backend();
   if (const std::optional<GemmTraversal> forced = forced_traversal()) {
     for (const DType type : model.types()) backend.kernels.traversals.set(type, *forced);
     return;
   }
   const MeasuredFile file(folder, "products", "augur_products", circumstances(backend));
-  const auto warn = [&](const Error& error) {
-    if (warning) warning(error.what());
-  };
+  const auto warn = [&](const Error& error) { log.warning("{}", error.what()); };
   Traversals traversals;
   try {
     traversals = read_traversals(file);

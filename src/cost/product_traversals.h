@@ -1,8 +1,7 @@
 #pragma once
 #include <filesystem>
-#include <functional>
-#include <string_view>
 
+#include "base/log.h"
 #include "model/model.h"
 
 namespace augur {
@@ -11,7 +10,6 @@ namespace augur {
 /// has measured on this machine and written into `folder` (empty: nothing is kept), and for types that are
 /// new, or were measured beside a busy program, measured ones. Those of a damaged file are measured anew,
 /// after a warning. forced_traversal() is taken for all types instead.
-void prepare_products(const Model& model, const std::filesystem::path& folder,
-                      const std::function<void(std::string_view)>& warning);
+void prepare_products(const Model& model, const std::filesystem::path& folder, const Log& log);
 
 }  // namespace augur

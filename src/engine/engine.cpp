@@ -8,6 +8,7 @@
 
 #include "augur/build_info.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/own_environment.h"
 #include "checkpoint/checkpoint.h"
 #include "cost/measured_file.h"
@@ -62,7 +63,7 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
   std::unique_ptr<GrammarCompiler> grammars;
   std::unique_ptr<Decoder> decoder;
   std::unique_ptr<LiveCosts> costs;
-  std::function<void(std::string_view)> warning;
+  Log log;  ///< EngineOptions::log
   ModelInfo info;
 
   /// `target`: null where it is an engine of its own.
@@ -77,6 +78,8 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
   /// Error for a vocabulary that no drafter would use.
   void check_vocabulary() const;
   void load_drafters(const EngineOptions& options);
+  /// What was loaded, and what was chosen for it.
+  void log_loaded() const;
   /// What its plans may name.
   LoadedDrafts loaded() const;
   void prepare_costs(const std::string& cost_cache);
@@ -95,7 +98,7 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
 };
 
 Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& options)
-    : target(std::move(shared)), warning(options.warning) {
+    : target(std::move(shared)), log(options.log) {
   // What cannot be is found before anything big is read.
   open_draft_model(options);
   open_named_drafts(options);
@@ -115,6 +118,18 @@ Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& op
   prepare_costs(options.cost_cache);
   prepare_policy(plan, 1);
   info = target->describe();
+  log_loaded();
+}
+
+void Engine::Impl::log_loaded() const {
+  log.info("{}: {}, {} tokens of context, weights {}, kernels {} under law {}, {} threads", info.path,
+           info.family, info.context, info.weights, info.isa, info.law, info.threads);
+  log.debug("{}: fingerprint {}", info.path, info.fingerprint);
+  if (draft_checkpoint) log.info("{} drafts as {}", draft_checkpoint->path().string(), head);
+  for (const NamedDraft& draft : named_drafts)
+    log.info("{} drafts as {}", draft.checkpoint.path().string(), draft.name);
+  log.info("speculation: {}", to_string(plan));
+  if (!costs->file().empty()) log.debug("costs are kept in {}", costs->file().string());
 }
 
 void Engine::Impl::open_draft_model(const EngineOptions& options) {
@@ -226,7 +241,7 @@ LoadedDrafts Engine::Impl::loaded() const {
 void Engine::Impl::prepare_costs(const std::string& cost_cache) {
   costs = std::make_unique<LiveCosts>(
       *target->model, decoder->costs(),
-      CostCache(measured_folder(cost_cache), *target->model, target->path, warning),
+      CostCache(measured_folder(cost_cache), *target->model, target->path, log),
       [this](const Clock& clock) { return time_overhead(*target->model, clock); });
 }
 
@@ -254,7 +269,7 @@ std::shared_ptr<PolicyModel> Engine::Impl::prepare_policy(const SpeculationPlan&
   SpeculationPlan drafting = resolved;
   if (!beside.empty()) drafting.drafters.emplace_back(beside);
   check_memory(drafting, *policy, target->model->config(), parallel);
-  if (fresh && warning && !policy->warning().empty()) warning(policy->warning());
+  if (fresh && !policy->warning().empty()) log.warning("{}", policy->warning());
   if (policy->needs_costs()) costs->prepare(probed_drafters(drafting), false, parallel == 1);
   return policy;
 }
@@ -291,7 +306,7 @@ std::shared_ptr<Engine::Impl> Engine::Impl::make(const EngineOptions& options,
                                                  std::shared_ptr<LoadedTarget> target) {
   const OwnEnvironment environment;
   EngineOptions hosting = options;
-  hosting.warning = hosted(options.warning);
+  hosting.log = hosted(options.log);
   hosting.progress = hosted(options.progress);
   if (target == nullptr) target = std::make_shared<LoadedTarget>(hosting);
   // In a child of fork there are no threads to wait for.

@@ -20,7 +20,8 @@ std::function<void(double)> loading_stage(const EngineOptions& options, std::str
 }
 
 LoadedTarget::LoadedTarget(const EngineOptions& options)
-    : path(options.model),
+    : log(options.log),
+      path(options.model),
       backend(options.threads, options.pin_threads,
               isa_under(options.law, options.isa.empty() ? select_isa() : parse_isa(options.isa))),
       checkpoint(Checkpoint::open(options.model)),
@@ -50,8 +51,7 @@ void LoadedTarget::choose_template(const EngineOptions& options) {
   if (template_source.empty() && !options.fallback_template.empty()) {
     foreign_template = true;
     template_source = options.fallback_template;
-    if (options.warning)
-      options.warning(fmt::format("{} has no chat template: chats get a common one", path));
+    log.warning("{} has no chat template: chats get a common one", path);
   }
   if (template_source.empty()) return;
   // A template that cannot be parsed matters only to requests that use it.
@@ -68,7 +68,7 @@ void LoadedTarget::load(const EngineOptions& options) {
                        .context = options.context,
                        .progress = loading_stage(options, "model"),
                        .device = device.get()});
-  if (device == nullptr) prepare_products(*model, measured_folder(options.cost_cache), options.warning);
+  if (device == nullptr) prepare_products(*model, measured_folder(options.cost_cache), log);
 }
 
 MarkedText LoadedTarget::render(const Request& request) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "augur/engine.h"
+#include "base/log.h"
 #include "checkpoint/checkpoint.h"
 #include "engine/engine_owner.h"
 #include "kernels/backend.h"
@@ -27,6 +28,7 @@ std::function<void(double)> loading_stage(const EngineOptions& options, std::str
 struct LoadedTarget {
   // Order matters: the model uses the device, and that the backend.
   EngineOwner owner;
+  Log log;  ///< EngineOptions::log
   std::string path;
   Backend backend;
   std::unique_ptr<Device> device;  ///< that runs the model; null: the host

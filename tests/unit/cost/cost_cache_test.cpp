@@ -38,7 +38,9 @@ class CostCacheTest : public testing::Test {
     options.speculation.drafters = {draft.empty() ? "ngram" : "draft"};
     options.speculation.policy.name = "auto";
     options.speculation.draft_vocabulary = vocabulary;
-    options.warning = [this](std::string_view text) { warnings_.emplace_back(text); };
+    options.log = [this](LogLevel level, std::string_view text) {
+      if (level >= LogLevel::Warning) warnings_.emplace_back(text);
+    };
     return Engine(options);
   }
   std::vector<fs::path> files() const {
@@ -206,7 +208,9 @@ TEST_F(CostCacheTest, WarnsWhereItCannotWrite) {
   options.cost_cache = (folder_.path() / "file" / "below").string();
   options.speculation.drafters = {"ngram"};
   options.speculation.policy.name = "auto";
-  options.warning = [this](std::string_view text) { warnings_.emplace_back(text); };
+  options.log = [this](LogLevel level, std::string_view text) {
+    if (level >= LogLevel::Warning) warnings_.emplace_back(text);
+  };
   Engine{options};
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("below")));
 }

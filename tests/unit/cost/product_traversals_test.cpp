@@ -46,7 +46,7 @@ class ProductTraversals : public testing::Test {
   GemmTraversal prepare() {
     backend_.kernels.traversals = {};
     prepare_products(*model_, folder_.path(),
-                     [this](std::string_view text) { warnings_.emplace_back(text); });
+                     Log([this](LogLevel, std::string_view text) { warnings_.emplace_back(text); }));
     return backend_.kernels.traversals.of(DType::BF16);
   }
   fs::path file() const {

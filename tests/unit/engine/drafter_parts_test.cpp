@@ -42,7 +42,9 @@ class DrafterParts : public testing::Test {
     options.threads = 1;
     options.cost_cache = "none";
     options.speculation = SpeculationPlan::parse(plan);
-    options.warning = [this](std::string_view text) { warnings_ += text; };
+    options.log = [this](LogLevel level, std::string_view text) {
+      if (level >= LogLevel::Warning) warnings_ += text;
+    };
     return options;
   }
   static std::string text_of(Engine& engine) {

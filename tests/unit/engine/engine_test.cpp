@@ -52,7 +52,9 @@ TEST(ChatTemplateOption, StandsInForTheModelsOwn) {
   EngineOptions options = stories_engine_options();
   const Request chat{.messages = {{.role = "user", .content = "Hi"}}};
   std::vector<std::string> warnings;
-  options.warning = [&](std::string_view text) { warnings.emplace_back(text); };
+  options.log = [&](LogLevel level, std::string_view text) {
+    if (level >= LogLevel::Warning) warnings.emplace_back(text);
+  };
   const auto engine = std::make_unique<Engine>(options);
   EXPECT_FALSE(engine->info().has_chat_template);
   EXPECT_THROW(engine->render_chat(chat), std::runtime_error);
