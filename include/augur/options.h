@@ -1,8 +1,11 @@
 #pragma once
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,8 +28,25 @@ struct GrammarBudget {
   std::int64_t bytes = std::int64_t{64} << 20;  ///< held at a time, more than 0
 };
 
+/// A GGUF file that is not given by its path: bytes in memory, or an open file. One of the two.
+struct ModelContent {
+  /// Used where they lie; nothing is copied. They must neither change nor go until the last engine made of
+  /// them has been destroyed; engines made of the same bytes share weights, as those made of one file do.
+  std::span<const std::byte> bytes;
+  /// Held until then, so that it may own `bytes`; null: they outlive the engines.
+  std::shared_ptr<const void> keeper;
+  /// A descriptor of a regular file, open for reading, from its beginning whatever its offset. It is mapped
+  /// by the constructor, and may be closed as soon as that has returned. -1: none.
+  int descriptor = -1;
+
+  bool given() const { return bytes.data() != nullptr || descriptor >= 0; }
+};
+
 struct EngineOptions {
   std::string model;  ///< Hugging Face folder or GGUF file
+  /// The model's file in place of the path `model`, which then is only its name in messages. A part of a
+  /// split file, and safetensors, which have their configuration beside them, are refused.
+  ModelContent model_content;
   /// Draft model (in the same forms) or draft head (a folder or GGUF file), for the types that need one. The
   /// model's own path means the model's own layers that draft. Empty: these layers, if the model has them and
   /// `speculation` names their type or none; otherwise no draft model. The type is the one that `speculation`

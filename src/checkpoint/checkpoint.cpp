@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.h"
+#include "base/shared_parts.h"
 #include "checkpoint/token_ids.h"
 #include "files/backbone_names.h"
 #include "files/drafting_names.h"
@@ -76,15 +78,29 @@ Checkpoint Checkpoint::open(const fs::path& path) {
   if (is_folder(path)) {
     result.open_folder();
   } else if (is_gguf_file(path)) {
-    result.gguf_ = std::make_shared<const GgufFile>(GgufFile::open(path));
-    // Through text, so that every number has the type that it has when it is read from a config.json.
-    const auto as_read = [&](const nlohmann::json& made) { return parse_json(made.dump(), path.string()); };
-    result.config_ = shared(as_read(gguf_config(*result.gguf_)));
-    result.generation_config_ = shared(as_read(gguf_generation_config(*result.gguf_)));
+    result.take_gguf(GgufFile::open(path));
   } else {
     result.open_single_file();
   }
   return result;
+}
+
+Checkpoint Checkpoint::open(std::shared_ptr<const MappedFile> file) {
+  if (!is_gguf_file(*file))
+    throw Error(ErrorKind::Unsupported, "{}: not a GGUF file; other models are given by their folder's path",
+                file->path());
+  Checkpoint result;
+  result.path_ = file->path();
+  result.take_gguf(GgufFile::read(std::move(file)));
+  return result;
+}
+
+void Checkpoint::take_gguf(GgufFile file) {
+  gguf_ = std::make_shared<const GgufFile>(std::move(file));
+  // Through text, so that every number has the type that it has when it is read from a config.json.
+  const auto as_read = [&](const nlohmann::json& made) { return parse_json(made.dump(), path_.string()); };
+  config_ = shared(as_read(gguf_config(*gguf_)));
+  generation_config_ = shared(as_read(gguf_generation_config(*gguf_)));
 }
 
 void Checkpoint::open_folder() {
@@ -142,6 +158,7 @@ const WeightStore* Checkpoint::find_weights() const {
       }
     }
     if (opened == nullptr) return nullptr;
+    opened->distinguish(config().dump());
     if (is_text_part_) keep_text_part(*opened);
     if (!is_gguf()) name_drafting_layers(*opened);
     rename_backbone(config(), *opened);
@@ -184,6 +201,26 @@ std::unique_ptr<Tokenizer> Checkpoint::load_tokenizer() const {
   }
   keep_messages_in_turns(*tokenizer);
   return tokenizer;
+}
+
+std::shared_ptr<const Tokenizer> Checkpoint::shared_tokenizer() const {
+  std::string key = "tokenizer of ";
+  if (is_gguf()) {
+    for (const GgufPart& part : gguf_->parts())
+      key += part.mapping->identity() + "\n";  // somebody has opened it
+  } else if (!tokenizer_file_.empty()) {
+    key += MappedFile(tokenizer_file_).identity() + "\n" + tokenizer_config().dump();
+  }
+  key += config_->dump() + generation_config_->dump();
+  const auto load = [&](const SharedParts::Progress&) {
+    return SharedParts::Parts{std::shared_ptr<Tokenizer>(load_tokenizer())};
+  };
+  return std::static_pointer_cast<const Tokenizer>(SharedParts::of_process().get(key, load, {}).front());
+}
+
+std::string Checkpoint::tokenizer_kind() const {
+  return is_gguf() ? gguf_->find_string("tokenizer.ggml.model").value_or("")
+                   : tokenizer_file_.filename().string();
 }
 
 std::optional<std::string> Checkpoint::chat_template() const {

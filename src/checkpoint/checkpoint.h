@@ -13,6 +13,7 @@
 namespace augur {
 
 class GgufFile;
+class MappedFile;
 
 /// A model as people have it: a Hugging Face folder or a GGUF file (known by its content), seen the same way.
 /// `config` is Hugging Face's config.json; for a GGUF file it is made from the metadata. Error (naming file
@@ -22,6 +23,8 @@ class GgufFile;
 class Checkpoint {
  public:
   static Checkpoint open(const std::filesystem::path& path);
+  /// A GGUF file that somebody has opened; it is held.
+  static Checkpoint open(std::shared_ptr<const MappedFile> file);
 
   const std::filesystem::path& path() const { return path_; }
   const nlohmann::json& config() const { return *config_; }                        ///< empty object if absent
@@ -35,11 +38,16 @@ class Checkpoint {
   /// Error when the checkpoint has no tokenizer that this project reads. Its eos ids are the tokenizer's and
   /// those of both configurations.
   std::unique_ptr<Tokenizer> load_tokenizer() const;
+  /// The same tokenizer as others of this process use that have opened the same files.
+  std::shared_ptr<const Tokenizer> shared_tokenizer() const;
+  /// What it is made from: GGUF's name of its kind, or its file's name; empty: there is none.
+  std::string tokenizer_kind() const;
   /// The chat template's source, if the model has one.
   std::optional<std::string> chat_template() const;
 
  private:
   void open_folder();
+  void take_gguf(GgufFile file);
   void open_single_file();
   /// `config` of `file`, or what it has of a text model.
   void take_config(const nlohmann::json& config, const std::filesystem::path& file);

@@ -1,13 +1,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "augur/model_description.h"
 #include "base/cpu.h"
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
@@ -18,7 +19,6 @@
 #include "cli/output.h"
 #include "cli/tell.h"
 #include "cli/validators.h"
-#include "draft/detect.h"
 #include "files/gguf/gguf.h"
 #include "kernels/attention.h"
 #include "model/config.h"
@@ -48,7 +48,7 @@ std::string_view name(RopeConfig::Scaling scaling) {
   return "?";
 }
 
-ordered_json describe_model(const Checkpoint& checkpoint) {
+ordered_json describe_shape(const Checkpoint& checkpoint) {
   const ModelConfig config = ModelConfig::from_json(checkpoint.config(), checkpoint.path().string());
   ordered_json model = {
       {"family", config.family},
@@ -68,23 +68,16 @@ ordered_json describe_model(const Checkpoint& checkpoint) {
   return model;
 }
 
-ordered_json describe_weights(const Checkpoint& checkpoint) {
-  std::int64_t parameters = 0;
-  std::int64_t bytes = 0;
-  std::map<std::string, int> types;
-  const auto& tensors = checkpoint.weights().tensors();
-  for (const auto& [tensor_name, tensor] : tensors) {
-    std::int64_t count = 1;
-    for (const std::int64_t extent : tensor.shape) count *= extent;
-    parameters += count;
-    bytes += storage_bytes(tensor.dtype, tensor.shape).value_or(0);
-    ++types[std::string(augur::name(tensor.dtype))];
-  }
+/// Null where there are none.
+ordered_json describe_weights(const ModelDescription& found) {
+  if (found.files.empty()) return nullptr;
+  ordered_json types = ordered_json::object();
+  for (const ModelDescription::WeightType& type : found.weight_types) types[type.name] = type.tensors;
   ordered_json drafts;  // null: the model has no layers that only draft
-  if (const std::string_view own = own_drafter_type(checkpoint); !own.empty()) drafts = own;
-  return {{"tensors", tensors.size()},
-          {"parameters", parameters},
-          {"bytes", bytes},
+  if (!found.own_drafter.empty()) drafts = found.own_drafter;
+  return {{"tensors", found.tensors},
+          {"parameters", found.parameters},
+          {"bytes", found.weight_bytes},
           {"types", types},
           {"own_drafter", drafts}};
 }
@@ -129,17 +122,12 @@ ordered_json describe_memory(const Checkpoint& checkpoint) {
       {"state_bytes", state},        {"kv_bytes_full_context", {{"bf16", bf16 / attending * slots + state}}}};
 }
 
-/// The parts of a split GGUF file; null for another.
-ordered_json describe_parts(const Checkpoint& checkpoint) {
-  if (!checkpoint.is_gguf() || checkpoint.gguf()->parts().size() < 2) return nullptr;
+/// The files of a model that is split; null for another.
+ordered_json describe_parts(const ModelDescription& found) {
+  if (found.files.size() < 2) return nullptr;
   ordered_json parts = ordered_json::array();
-  for (const GgufPart& part : checkpoint.gguf()->parts()) {
-    parts.push_back({{"path", part.name}, {"tensors", 0}, {"bytes", part.data.size()}});
-  }
-  for (const GgufTensorInfo& info : checkpoint.gguf()->tensor_infos()) {
-    ordered_json& count = parts[info.part]["tensors"];
-    count = count.get<std::int64_t>() + 1;
-  }
+  for (const ModelDescription::File& file : found.files)
+    parts.push_back({{"path", file.path}, {"tensors", file.tensors}, {"bytes", file.bytes}});
   return parts;
 }
 
@@ -157,14 +145,9 @@ ordered_json describe_tokenizer(const Checkpoint& checkpoint) {
 }
 
 /// Files that hold only a part of a model (a vocabulary, a configuration) are fine.
-bool has_weights(const Checkpoint& checkpoint) {
-  if (checkpoint.is_gguf()) return !checkpoint.gguf()->tensor_infos().empty();
-  return std::filesystem::exists(checkpoint.path() / "model.safetensors") ||
-         std::filesystem::exists(checkpoint.path() / "model.safetensors.index.json");
-}
-
 bool has_model(const Checkpoint& checkpoint) {
-  if (checkpoint.is_gguf() && !has_weights(checkpoint)) {  // a vocabulary may come with some of the shapes
+  if (checkpoint.is_gguf() &&
+      checkpoint.gguf()->tensor_infos().empty()) {  // a vocabulary may come with some of the shapes
     return checkpoint.config().contains("num_hidden_layers");
   }
   return !checkpoint.config().empty();
@@ -181,21 +164,26 @@ bool has_tokenizer(const Checkpoint& checkpoint) {
 /// that cannot be read, and "problems" says why.
 ordered_json describe_file(const std::string& path) {
   const Checkpoint checkpoint = Checkpoint::open(path);
+  const ModelDescription described = describe_model(path);
   ordered_json problems = ordered_json::array();
+  const auto note = [&](const std::string& problem) {
+    if (std::find(problems.begin(), problems.end(), problem) == problems.end()) problems.push_back(problem);
+  };
+  for (const ModelDescription::Problem& problem : described.problems) note(problem.text);
   const auto section = [&](bool present, auto&& make) -> ordered_json {
     if (!present) return nullptr;
     try {
       return make(checkpoint);
     } catch (const Error& error) {
-      problems.push_back(error.what());
+      note(error.what());
       return nullptr;
     }
   };
   ordered_json found = {{"path", path},
                         {"format", checkpoint.is_gguf() ? "GGUF file" : "Hugging Face folder"},
-                        {"parts", describe_parts(checkpoint)},
-                        {"model", section(has_model(checkpoint), describe_model)},
-                        {"weights", section(has_weights(checkpoint), describe_weights)},
+                        {"parts", describe_parts(described)},
+                        {"model", section(has_model(checkpoint), describe_shape)},
+                        {"weights", describe_weights(described)},
                         {"memory", nullptr},  // what it is told of is read above
                         {"tokenizer", section(has_tokenizer(checkpoint), describe_tokenizer)},
                         {"chat_template", checkpoint.chat_template().has_value()},

@@ -45,12 +45,12 @@ WeightForm automatic(const Checkpoint& head, const Model& target) {
 }  // namespace
 
 WeightForm draft_weight_form(DraftWeightFormat asked, const Checkpoint& head, const Model& target) {
-  const DType floats = target.float_type();
+  return asked == DraftWeightFormat::Auto ? automatic(head, target)
+                                          : unmeasured_form(asked, target.float_type());
+}
+
+WeightForm unmeasured_form(DraftWeightFormat asked, DType floats) {
   switch (asked) {
-    case DraftWeightFormat::Auto:
-      return automatic(head, target);
-    case DraftWeightFormat::Native:
-      return {.floats = floats, .native = true};
     case DraftWeightFormat::BF16:
       return {.floats = DType::BF16};
     case DraftWeightFormat::Q8_0:
@@ -59,8 +59,11 @@ WeightForm draft_weight_form(DraftWeightFormat asked, const Checkpoint& head, co
       return {.floats = floats, .quantize = DType::Q4_0};
     case DraftWeightFormat::Q4_1:
       return {.floats = floats, .quantize = DType::Q4_1};
+    case DraftWeightFormat::Auto:
+    case DraftWeightFormat::Native:
+      break;
   }
-  return target.weight_form();
+  return {.floats = floats, .native = true};
 }
 
 }  // namespace augur

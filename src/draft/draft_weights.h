@@ -13,5 +13,7 @@ namespace augur {
 /// type. The others: every matrix whose rows are whole blocks gets that type; matrices stored in another type
 /// are expanded first.
 WeightForm draft_weight_form(DraftWeightFormat asked, const Checkpoint& head, const Model& target);
+/// The same, with the target's float type, for what nothing is to be measured for: Auto is taken for Native.
+WeightForm unmeasured_form(DraftWeightFormat asked, DType floats);
 
 }  // namespace augur

@@ -144,6 +144,7 @@ void Engine::Impl::open_draft_model(const EngineOptions& options) {
                        });
     if (own.empty() || !asked) return;
     draft_checkpoint = target->checkpoint;
+    if (options.model_content.given()) return void(head = own);  // nothing lies beside it
     parts = parts_folder(target->path);
     head = own;
     return;

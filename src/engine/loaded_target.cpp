@@ -10,6 +10,7 @@
 #include "checkpoint/token_ids.h"
 #include "cost/measured_file.h"
 #include "cost/product_traversals.h"
+#include "engine/model_content.h"
 #include "kernels/law.h"
 #include "text/prompt_text.h"
 
@@ -21,11 +22,11 @@ std::function<void(double)> loading_stage(const EngineOptions& options, std::str
 
 LoadedTarget::LoadedTarget(const EngineOptions& options)
     : log(options.log),
-      path(options.model),
+      checkpoint(open_model(options.model_content, options.model)),
+      path(checkpoint.path().string()),
       backend(options.threads, options.pin_threads,
               isa_under(options.law, options.isa.empty() ? select_isa() : parse_isa(options.isa))),
-      checkpoint(Checkpoint::open(options.model)),
-      tokenizer(checkpoint.load_tokenizer()),
+      tokenizer(checkpoint.shared_tokenizer()),
       suppressed(suppressed_tokens(checkpoint, *tokenizer)),
       template_limits(options.template_limits),
       template_kwargs(options.template_kwargs),

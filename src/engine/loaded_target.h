@@ -26,14 +26,14 @@ std::function<void(double)> loading_stage(const EngineOptions& options, std::str
 /// one. After load() any thread may call the const functions; `model` is for one thread at a time over all
 /// engines that share it, because it has one workspace.
 struct LoadedTarget {
-  // Order matters: the model uses the device, and that the backend.
+  // Order matters: the model uses the device, and that the backend; the checkpoint holds the files.
   EngineOwner owner;
   Log log;  ///< EngineOptions::log
-  std::string path;
+  Checkpoint checkpoint;
+  std::string path;  ///< or a name (EngineOptions::model_content)
   Backend backend;
   std::unique_ptr<Device> device;  ///< that runs the model; null: the host
-  Checkpoint checkpoint;
-  std::unique_ptr<Tokenizer> tokenizer;
+  std::shared_ptr<const Tokenizer> tokenizer;
   std::vector<TokenId> suppressed;  ///< tokens that are never sampled
   TemplateLimits template_limits;
   std::string template_source;  ///< source of the chat template in use; empty: there is none

@@ -1,6 +1,7 @@
 #include "files/mapped_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,38 +26,42 @@ MappedFile::MappedFile(const std::filesystem::path& path) : path_(path.string())
   // O_NONBLOCK: opening a FIFO must fail below, not wait for a writer.
   const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) throw Error(ErrorKind::NotFound, "{}: cannot open: {}", path_, std::strerror(errno));
+  try {
+    map(descriptor);
+  } catch (...) {
+    ::close(descriptor);
+    throw;
+  }
+  ::close(descriptor);
+}
+
+MappedFile::MappedFile(int descriptor, std::string name) : path_(std::move(name)) {
+  map(descriptor);
+}
+
+MappedFile::MappedFile(std::span<const std::byte> bytes, std::shared_ptr<const void> keeper, std::string name)
+    : data_(bytes.data()),
+      size_(bytes.size()),
+      keeper_(std::move(keeper)),
+      path_(std::move(name)),
+      identity_(fmt::format("memory {} {}", static_cast<const void*>(bytes.data()), bytes.size())) {}
+
+void MappedFile::map(int descriptor) {
   struct stat status {};
-  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-    ::close(descriptor);
+  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode))
     throw Error(ErrorKind::NotFound, "{}: expected a regular file", path_);
-  }
-  size_ = static_cast<std::size_t>(status.st_size);
-  if (size_ != 0) {  // an empty mapping is not allowed
-    void* address = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    const int reason = errno;
-    ::close(descriptor);
-    if (address == MAP_FAILED)
-      throw Error(ErrorKind::NotFound, "{}: cannot map: {}", path_, std::strerror(reason));
-    data_ = static_cast<const std::byte*>(address);
-  } else {
-    ::close(descriptor);
-  }
-}
-
-MappedFile::~MappedFile() {
-  if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
-}
-
-MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      size_(std::exchange(other.size_, 0)),
-      path_(std::move(other.path_)) {}
-
-MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  std::swap(path_, other.path_);
-  return *this;
+  identity_ = fmt::format("file {}:{} {} {}.{} {}.{}", status.st_dev, status.st_ino, status.st_size,
+                          status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec,
+                          status.st_ctim.tv_nsec);
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size == 0) return;  // an empty mapping is not allowed
+  void* const address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (address == MAP_FAILED)
+    throw Error(ErrorKind::NotFound, "{}: cannot map: {}", path_, std::strerror(errno));
+  keeper_ = std::shared_ptr<const void>(
+      address, [size](const void* mapped) { munmap(const_cast<void*>(mapped), size); });
+  data_ = static_cast<const std::byte*>(address);
+  size_ = size;
 }
 
 }  // namespace augur

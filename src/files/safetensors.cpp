@@ -100,6 +100,7 @@ class SafetensorsStore final : public WeightStore {
  public:
   explicit SafetensorsStore(const std::filesystem::path& path) : file_(path) {
     description_ = path.string();
+    identity_ = file_.identity();
     for (auto& tensor : parse_safetensors(file_.bytes(), file_.path())) {
       std::string key = tensor.name;
       tensors_.emplace(std::move(key), std::move(tensor));

@@ -42,6 +42,7 @@ class ShardedStore final : public WeightStore {
       const auto [other, fresh] = tensors_.emplace(name, tensor);
       if (!fresh) throw Error("{}: tensor {} is also in {}", file, name, other->second.file);
     }
+    identity_ += shard->identity() + "\n";
     shards_.push_back(std::move(shard));
   }
 

@@ -152,6 +152,7 @@ class TorchArchiveStore final : public WeightStore {
                     const std::string& name)
       : mapped_(std::move(mapped)) {
     description_ = name;
+    if (mapped_) identity_ = mapped_->identity();
     const Archive archive(file, name);
     const Pickle values = archive.values();
     copy_budget_ = kMaxCopyFactor * file.size();

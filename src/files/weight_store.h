@@ -84,11 +84,19 @@ class WeightStore {
   void check_leftovers(std::span<const std::string> used, std::span<const std::string_view> ignorable) const;
 
   const std::string& description() const { return description_; }  ///< the path, for messages
+  /// Names what the tensors hold: stores of one identity have the same bytes under the same names. Empty: it
+  /// is not known.
+  const std::string& identity() const { return identity_; }
+  /// What else decides which tensors there are becomes a part of the identity.
+  void distinguish(std::string_view by) {
+    if (!identity_.empty()) identity_.append("\n").append(by);
+  }
 
  protected:
   std::map<std::string, StoredTensor, std::less<>> tensors_;
   std::map<std::string, StoredTensor, std::less<>> wholes_;
   std::string description_;
+  std::string identity_;
 };
 
 /// Dequantises / converts rows [first, first + count) of a matrix (or a whole vector: first = 0, count = 1)

@@ -57,6 +57,9 @@ class PackedMatrix {
   /// The same matrix with its numbers at `data` [bytes()], where a device keeps a copy of them. Whether
   /// panel() then is a pointer that the host may follow is the device's to say.
   PackedMatrix at(std::shared_ptr<std::byte> data) const;
+  /// The numbers' memory, so that at() can give them to another matrix of this type and shape. None of the
+  /// two is to be filled any more.
+  const std::shared_ptr<std::byte>& data() const { return data_; }
 
   DType type() const { return type_; }
   std::int64_t n() const { return n_; }
@@ -86,7 +89,7 @@ class PackedMatrix {
   std::int64_t n_ = 0;
   std::int64_t k_ = 0;
   bool fine_ = false;
-  std::shared_ptr<std::byte> data_;  ///< not shared with other matrices; its area may be
+  std::shared_ptr<std::byte> data_;  ///< while it is filled not shared with other matrices; its area may be
 };
 
 }  // namespace augur

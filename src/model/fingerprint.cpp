@@ -48,15 +48,6 @@ bool acceptable(const Fingerprint& part, const Fingerprint& target, Strictness s
   return false;
 }
 
-/// What a part says that it was made for; nothing where it does not.
-std::optional<Fingerprint> stated_target(const std::string& file, const nlohmann::json& config) {
-  if (!config.is_object()) return std::nullopt;
-  const JsonFields fields(config, file);
-  const auto stated = fields.find_object(fields.find(kHeadTargetKey) ? kHeadTargetKey : kPartTargetKey);
-  if (!stated) return std::nullopt;
-  return read_fingerprint(*stated);
-}
-
 }  // namespace
 
 bool operator==(const Fingerprint& a, const Fingerprint& b) {
@@ -124,6 +115,14 @@ nlohmann::json to_json(const Fingerprint& fingerprint) {
 std::string to_string(const Fingerprint& fingerprint) {
   return fmt::format("a {} of {} layers, {} wide, {} tokens, digest {}", fingerprint.family,
                      fingerprint.layers, fingerprint.hidden, fingerprint.vocab, fingerprint.digest);
+}
+
+std::optional<Fingerprint> stated_target(const std::string& file, const nlohmann::json& config) {
+  if (!config.is_object()) return std::nullopt;
+  const JsonFields fields(config, file);
+  const auto stated = fields.find_object(fields.find(kHeadTargetKey) ? kHeadTargetKey : kPartTargetKey);
+  if (!stated) return std::nullopt;
+  return read_fingerprint(*stated);
 }
 
 std::string check_fingerprint(const std::string& file, const nlohmann::json& config,

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "model/config.h"
@@ -45,6 +46,10 @@ enum class Strictness {
 /// Where a part's configuration names its target: heads have keys of other tools beside it.
 inline constexpr const char* kHeadTargetKey = "augur_target";
 inline constexpr const char* kPartTargetKey = "target";
+
+/// What a part's configuration says that it was made for, under either key; empty where it does not. Error
+/// when what is there is no fingerprint.
+std::optional<Fingerprint> stated_target(const std::string& file, const nlohmann::json& config);
 
 /// Compares what `config` says of the target, under either key, with the target at hand. Error naming `file`
 /// and both models when the part is not for it, or when what is there is no fingerprint. Returns a warning

@@ -51,23 +51,19 @@ std::int64_t LayerStack::bytes() const {
   return static_cast<std::int64_t>(bytes);
 }
 
-KvCache LayerStack::make_cache(std::int64_t capacity) const {
-  if (capacity < 0 || capacity > context_) {
-    throw Error(ErrorKind::ContextFull, "a cache for {} tokens was asked for, the context is {}", capacity,
-                context_);
-  }
-  KvCache::Shape shape{.layers = config_.layers,
-                       .kv_heads = config_.kv_heads,
-                       .head_dim = config_.head_dim,
-                       .capacity = capacity > 0 ? capacity : context_,
-                       .type = kv_type_};
-  for (int i = 0; i < config_.layers; ++i) {
-    const LayerSpec& layer = config_.layer(i);
+KvCache::Shape cache_shape(const ModelConfig& config, DType kv_type, std::int64_t capacity) {
+  KvCache::Shape shape{.layers = config.layers,
+                       .kv_heads = config.kv_heads,
+                       .head_dim = config.head_dim,
+                       .capacity = capacity,
+                       .type = kv_type};
+  for (int i = 0; i < config.layers; ++i) {
+    const LayerSpec& layer = config.layer(i);
     const bool recurrent = layer.recurs();
     shape.windowed.push_back(layer.sight() > 0 ? 1 : 0);
     shape.window = std::max(shape.window, layer.sight());
     shape.keeps_nothing.push_back(layer.mixes() ? 0 : 1);
-    shape.row_floats.push_back(layer.conv.taps > 0 ? config_.hidden : 0);
+    shape.row_floats.push_back(layer.conv.taps > 0 ? config.hidden : 0);
     shape.state_floats.push_back(
         recurrent ? static_cast<std::int32_t>(RecurrentMemory(layer.recurrent).state_floats()) : 0);
     shape.record_floats.push_back(
@@ -75,11 +71,20 @@ KvCache LayerStack::make_cache(std::int64_t capacity) const {
   }
   if (shape.window == 0) shape.windowed.clear();
   if (std::ranges::find(shape.keeps_nothing, 1) == shape.keeps_nothing.end()) shape.keeps_nothing.clear();
-  if (config_.conv().taps == 0) shape.row_floats.clear();
-  if (config_.recurrent().key_heads == 0) {
+  if (config.conv().taps == 0) shape.row_floats.clear();
+  if (config.recurrent().key_heads == 0) {
     shape.state_floats.clear();
     shape.record_floats.clear();
   }
+  return shape;
+}
+
+KvCache LayerStack::make_cache(std::int64_t capacity) const {
+  if (capacity < 0 || capacity > context_) {
+    throw Error(ErrorKind::ContextFull, "a cache for {} tokens was asked for, the context is {}", capacity,
+                context_);
+  }
+  const KvCache::Shape shape = cache_shape(config_, kv_type_, capacity > 0 ? capacity : context_);
   if (!pages_.whole && !pages_.windowed && !pages_.states)
     pages_ = KvCache::make_pools(shape, device_.memory());
   return KvCache(shape, pages_);

@@ -11,6 +11,9 @@
 
 namespace augur {
 
+/// Of the caches of layers of the configuration, for `capacity` tokens.
+KvCache::Shape cache_shape(const ModelConfig& config, DType kv_type, std::int64_t capacity);
+
 /// Decoder layers with all that running them takes: weights, caches, a device. A Model is a stack
 /// between an embedding and a head. A draft head is a short stack with an entrance of its own, for which
 /// there are three ways in (pack_layer makes the weights):

@@ -9,6 +9,8 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/shared_parts.h"
+#include "base/system_memory.h"
 #include "files/head_order.h"
 #include "model/recurrent_pieces.h"
 
@@ -33,7 +35,7 @@ std::int64_t round_to_panel(std::int64_t n) {
 void WeightPacker::matrix(PackedMatrix& target, const std::string& name, std::int64_t n, std::int64_t k,
                           const RowMap& map) {
   RowReader read = source_.open(name, {n, k});
-  jobs_.push_back({&target, std::move(read), stored(name), n, k, map});
+  jobs_.push_back({&target, std::move(read), stored(name), n, k, map, name});
 }
 
 std::optional<StoredRows> WeightPacker::stored(const std::string& name) const {
@@ -44,6 +46,7 @@ std::optional<StoredRows> WeightPacker::stored(const std::string& name) const {
 
 void WeightPacker::allocate(PackedMatrix& target, DType type, std::int64_t n, std::int64_t k) {
   target = PackedMatrix(type, n, k, arena_);
+  targets_.push_back(&target);
   reserved_bytes_ += target.bytes();
 }
 
@@ -61,7 +64,7 @@ void WeightPacker::reserve(PackedMatrix& target, std::int64_t n, std::int64_t k)
 void WeightPacker::exact(PackedMatrix& target, const std::string& name, std::int64_t n, std::int64_t k) {
   RowReader read = source_.open(name, {n, k});
   allocate(target, DType::F32, n, k);
-  jobs_.push_back({&target, std::move(read), std::nullopt, n, k, {}});
+  jobs_.push_back({&target, std::move(read), std::nullopt, n, k, {}, name});
 }
 
 namespace {
@@ -86,13 +89,21 @@ StoredRows rows_of(StoredRows stored, const MatrixPiece& piece) {
   return in_rotary_order(std::move(stored), piece.order);
 }
 
+std::string text_of(const RowMap& map) {
+  return fmt::format("{}/{}/{}", map.offset, map.block, map.stride);
+}
+std::string text_of(const MatrixPiece& piece) {
+  return fmt::format("{} {} of {} {}/{}", piece.name, text_of(piece.from), piece.stored, piece.order.head_dim,
+                     piece.order.dims);
+}
+
 }  // namespace
 
 void WeightPacker::exact(PackedMatrix& target, std::span<const MatrixPiece> pieces, std::int64_t k) {
   std::int64_t rows = 0;
   for (const MatrixPiece& piece : pieces) {
-    jobs_.push_back(
-        {&target, rows_of(open(piece, k), piece, k), std::nullopt, piece.n, k, RowMap{.offset = rows}});
+    jobs_.push_back({&target, rows_of(open(piece, k), piece, k), std::nullopt, piece.n, k,
+                     RowMap{.offset = rows}, text_of(piece)});
     rows += round_to_panel(piece.n);
   }
   allocate(target, DType::F32, rows, k);
@@ -138,7 +149,7 @@ void WeightPacker::fused(FusedMatrix& target, std::span<const MatrixPiece> piece
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (i > 0 && run_of[i] != run_of[i - 1]) offset = 0;
     jobs_.push_back({&target.matrices[run_of[i]], std::move(readers[i]), std::move(kept[i]), pieces[i].n, k,
-                     RowMap{.offset = offset}});
+                     RowMap{.offset = offset}, text_of(pieces[i])});
     offset += pieces[i].n;
   }
   for (std::size_t r = 0; r < runs.size(); ++r) allocate(target.matrices[r], runs[r].type, runs[r].n, k);
@@ -210,7 +221,41 @@ void WeightPacker::pack(const Job& job, std::int64_t first, std::int64_t count, 
   }
 }
 
+std::string WeightPacker::recipe() const {
+  std::string text = source_.identity();
+  if (text.empty()) return text;
+  text.insert(0, "weights of ");
+  std::map<const PackedMatrix*, std::size_t> numbers;
+  for (const PackedMatrix* target : targets_) {
+    text += fmt::format("\n{} {} {}", name(target->type()), target->n(), target->k());
+    numbers.emplace(target, numbers.size());
+  }
+  for (const Job& job : jobs_) {
+    text += fmt::format("\n{} {} {} {} {} {}", numbers.at(job.target), job.rows, job.k, text_of(job.map),
+                        job.stored ? name(job.stored->type) : "", job.from);
+  }
+  return text;
+}
+
 void WeightPacker::run(ThreadPool& pool, const std::function<void(double)>& progress) {
+  const SharedParts::Make pack_here = [&](const std::function<void(double)>& own_progress) {
+    require_memory("the model's weights", reserved_bytes_);  // so far it is address space only
+    pack_all(pool, own_progress);
+    SharedParts::Parts packed;
+    for (const PackedMatrix* target : targets_) packed.push_back(target->data());
+    return packed;
+  };
+  const std::string key = recipe();
+  if (key.empty()) {
+    pack_here(progress);
+    return;
+  }
+  const SharedParts::Parts packed = SharedParts::of_process().get(key, pack_here, progress);
+  for (std::size_t i = 0; i < targets_.size(); ++i)
+    *targets_[i] = targets_[i]->at(std::static_pointer_cast<std::byte>(packed[i]));
+}
+
+void WeightPacker::pack_all(ThreadPool& pool, const std::function<void(double)>& progress) const {
   struct Chunk {
     const Job* job;
     std::int64_t first;

@@ -84,7 +84,9 @@ class WeightPacker {
   const WeightSource& source() const { return source_; }
   std::int64_t reserved_bytes() const { return reserved_bytes_; }
 
-  /// Reads and packs all matrices with all threads of the pool. May throw what the readers throw.
+  /// Reads and packs all matrices with all threads of the pool, or takes those that another engine of this
+  /// process has of the same source (base/shared_parts.h). Error before anything large is read when the
+  /// weights exceed this machine's memory. May throw what the readers throw.
   void run(ThreadPool& pool, const std::function<void(double)>& progress);
   void run(Backend& backend, const std::function<void(double)>& progress) { run(backend.pool, progress); }
 
@@ -96,6 +98,7 @@ class WeightPacker {
     std::int64_t rows;
     std::int64_t k;
     RowMap map;
+    std::string from;  ///< which rows of the source these are: the tensor's name, and their order
 
     std::int64_t row(std::int64_t i) const { return map.row(i, rows); }
   };
@@ -103,6 +106,9 @@ class WeightPacker {
   /// A matrix that keeps its stored values.
   std::optional<StoredRows> stored(const std::string& name) const;
   void allocate(PackedMatrix& target, DType type, std::int64_t n, std::int64_t k);
+  /// All that the packed matrices' bytes depend on; empty where the source does not say what it reads.
+  std::string recipe() const;
+  void pack_all(ThreadPool& pool, const std::function<void(double)>& progress) const;
   static void pack(const Job& job, std::int64_t first, std::int64_t count, std::vector<float>& scratch);
   static void pack_stored(const Job& job, std::int64_t first, std::int64_t count);
 
@@ -110,6 +116,7 @@ class WeightPacker {
   WeightArena arena_;
   std::int64_t reserved_bytes_ = 0;
   WeightSource& source_;
+  std::vector<PackedMatrix*> targets_;  ///< that were given memory
   std::vector<Job> jobs_;
   std::map<std::string, RowReader> opened_;  ///< for pieces: several take rows of one matrix
 };

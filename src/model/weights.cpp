@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/system_memory.h"
 #include "model/families.h"
 #include "model/weight_packer.h"
 
@@ -74,7 +73,6 @@ ModelWeights pack_weights(ThreadPool& pool, const ModelConfig& config, WeightFor
   ModelWeights weights;
   open_weights(packer, config, weights);
   source.all_opened();
-  require_memory("the model's weights", packer.reserved_bytes());  // so far it is address space only
   packer.run(pool, progress);
   return weights;
 }

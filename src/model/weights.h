@@ -114,6 +114,9 @@ class WeightSource {
   virtual bool has(const std::string&) const { return false; }
   /// A matrix that open() has found, if it is block-quantised.
   virtual std::optional<StoredRows> stored(const std::string&) { return std::nullopt; }
+  /// Names all that open() and stored() read from, so that two sources of one identity give the same values.
+  /// Empty: nobody knows.
+  virtual std::string identity() const { return {}; }
   /// Called when everything was opened and nothing read yet. May throw Error.
   virtual void all_opened() {}
 };
@@ -128,6 +131,7 @@ class StoredWeights : public WeightSource {
   RowReader open(const std::string& name, const Shape& shape) override;
   bool has(const std::string& name) const override { return store_.find(name) != nullptr; }
   std::optional<StoredRows> stored(const std::string& name) override;
+  std::string identity() const override { return store_.identity(); }
   /// A tensor that is known and not wanted as weights: no left-over if it is there.
   void pass_over(std::string name) { used_.push_back(std::move(name)); }
   /// Likewise all whose names begin so.
@@ -159,8 +163,7 @@ class RandomWeights : public WeightSource {
 /// The same errors for what is missing or mis-shaped.
 std::int64_t packed_weight_bytes(const ModelConfig& config, WeightForm form, WeightSource& source);
 
-/// Opens every tensor of the configuration, then packs them with all threads of the pool. Error before
-/// anything large is read when the weights exceed this machine's memory.
+/// Opens every tensor of the configuration, then packs them with all threads of the pool (WeightPacker::run).
 ModelWeights pack_weights(ThreadPool& pool, const ModelConfig& config, WeightForm form, WeightSource& source,
                           const std::function<void(double)>& progress);
 

@@ -70,6 +70,19 @@ Workspace::Workspace(const ModelConfig& config, int thread_count, std::int64_t g
       state_traffic(static_cast<std::size_t>(thread_count)),
       unpadded_residual(InputForm::F32, config.hidden, 1) {}
 
+std::int64_t Workspace::estimated_bytes(std::int64_t rows) const {
+  std::int64_t floats = residual.stride() + qkv.stride() + gate_up.stride() + recurrent_rows.stride() +
+                        recurrent_gates.stride() + attention_results.stride() + down_inputs.stride() / 2 +
+                        block_inputs.shared.stride() / 2;
+  if (any_block_results) floats += block_results.stride();
+  if (experts.count > 0) {
+    const std::int64_t of_place = expert_gate_up.stride() + expert_results.stride() +
+                                  (expert_inputs.stride() + expert_down_inputs.stride()) / 2;
+    floats += router_inputs.stride() + router_scores.stride() + experts.active * of_place;
+  }
+  return rows * floats * static_cast<std::int64_t>(sizeof(float));
+}
+
 void Workspace::ensure_prepared(PreparedRows& prepared, InputForm form, std::int64_t rows) {
   if (prepares_own(rows)) {
     prepared.own.ensure(form, threads * own_rows);

@@ -93,6 +93,9 @@ struct Workspace {
   /// `given_width`: width of a given attention input (ForwardOptions::attention_input); 0: none.
   Workspace(const ModelConfig& config, int threads, std::int64_t given_width = 0);
 
+  /// About the bytes that ensure_forward() takes for so many rows of a dense model's layers, or those that a
+  /// mixture's rows share, all of whose inputs have one form.
+  std::int64_t estimated_bytes(std::int64_t rows) const;
   /// True when each thread is to prepare rows of its own.
   bool prepares_own(std::int64_t rows) const { return rows <= own_rows; }
   /// Everything that layers whose products take rows in `forms` need.

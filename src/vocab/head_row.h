@@ -44,6 +44,9 @@ HeadWeights head_of(const Model& model);
 
 /// Rows `entries` of `from`, in that order, as a matrix of the device; bit for bit.
 PackedMatrix gather_rows(Device& device, const PackedMatrix& from, std::span<const std::int32_t> entries);
+/// The same, not to be written to: engines with the same matrix, which lives as long, share them.
+PackedMatrix gather_shared_rows(Device& device, const PackedMatrix& from,
+                                std::span<const std::int32_t> entries);
 
 /// A state [k] as the head projects it: normed, in `form`.
 inline void load_head_row(const HeadWeights& weights, const float* state, InputForm form, void* out) {

@@ -22,6 +22,7 @@ class HotShortlist final : public Shortlist {
     begin();
   }
 
+  bool changes() const override { return true; }
   void select(std::span<const HeadRow> rows, Selection& out) override {
     out.columns = std::ssize(order_);
     out.runs.assign(1, {0, (out.columns + PackedMatrix::kPanel - 1) / PackedMatrix::kPanel});

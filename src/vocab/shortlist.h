@@ -35,6 +35,8 @@ class Shortlist {
     std::int64_t position;  ///< in order()
     std::int32_t entry;     ///< that now stands there
   };
+  /// Whether saw() ever changes order().
+  virtual bool changes() const { return false; }
   /// Tokens that became text. Returns what changed in order(), valid until the next call.
   virtual std::span<const Swap> saw(std::span<const TokenId>) { return {}; }
   /// Goes back to what it was before it saw anything. Returns as saw().

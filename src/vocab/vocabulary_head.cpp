@@ -23,7 +23,8 @@ VocabularyHead::VocabularyHead(const HeadWeights& weights, const VocabularyChoic
   shortlist_ = choice->make(weights);
   if (shortlist_ == nullptr) return;
   const std::span<const std::int32_t> order = shortlist_->order();
-  packed_ = gather_rows(*weights.device, *weights.matrix, order);
+  packed_ = shortlist_->changes() ? gather_rows(*weights.device, *weights.matrix, order)
+                                  : gather_shared_rows(*weights.device, *weights.matrix, order);
   if (!weights.bias.empty()) packed_bias_.assign(static_cast<std::size_t>(packed_.panels() * kPanel), 0.0f);
   for (std::size_t i = 0; i < order.size(); ++i) {
     packed_ids_.push_back(weights.target_id(order[i]));

@@ -1,6 +1,8 @@
 // Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 #include "files/gguf/gguf.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -205,11 +207,10 @@ std::string_view name(GgufType type) {
   return kNames[static_cast<std::size_t>(type)];
 }
 
-GgufFile GgufFile::open_alone(const std::filesystem::path& path) {
-  auto mapping = std::make_shared<const MappedFile>(path);
-  GgufFile file = parse(mapping->bytes(), mapping->path());
-  file.parts_.front().mapping = std::move(mapping);
-  return file;
+GgufFile GgufFile::read(std::shared_ptr<const MappedFile> file) {
+  GgufFile read = parse(file->bytes(), file->path());
+  read.parts_.front().mapping = std::move(file);
+  return read;
 }
 
 GgufFile GgufFile::parse(std::span<const std::byte> bytes, std::string name) {
@@ -389,8 +390,53 @@ StoredTensor GgufFile::tensor(const GgufTensorInfo& info) const {
   return result;
 }
 
+namespace {
+
+std::string array_text(const GgufFile& file, const std::string& key, const GgufValue& value) {
+  constexpr std::uint64_t kShown = 16;
+  if (value.count > kShown || value.element == GgufType::Array)
+    return fmt::format("[{} of {}]", value.count, name(value.element));
+  if (value.element == GgufType::String) return fmt::format("{}", *file.find_strings(key));
+  if (value.element == GgufType::F32) return fmt::format("{}", *file.find_floats(key));
+  if (value.element == GgufType::F64) return fmt::format("[{} of {}]", value.count, name(value.element));
+  return fmt::format("{}", *file.find_ints(key));
+}
+
+std::string value_text(const GgufFile& file, const std::string& key, const GgufValue& value) {
+  switch (value.type) {
+    case GgufType::String:
+      return *file.find_string(key);
+    case GgufType::Array:
+      return array_text(file, key, value);
+    case GgufType::Bool:
+      return *file.find_bool(key) ? "true" : "false";
+    case GgufType::F32:
+    case GgufType::F64:
+      return fmt::format("{}", *file.find_float(key));
+    default:
+      return fmt::format("{}", *file.find_int(key));
+  }
+}
+
+}  // namespace
+
+std::map<std::string, std::string> metadata_texts(const GgufFile& file) {
+  std::map<std::string, std::string> texts;
+  for (const auto& [key, value] : file.metadata()) {
+    try {
+      texts.emplace(key, value_text(file, key, value));
+    } catch (const Error& error) {  // no UTF-8, no finite number: its users complain, not its readers
+      texts.emplace(key, fmt::format("({})", error.what()));
+    }
+  }
+  return texts;
+}
+
 bool is_gguf_file(const std::filesystem::path& path) {
-  const MappedFile file(path);
+  return is_gguf_file(MappedFile(path));
+}
+
+bool is_gguf_file(const MappedFile& file) {
   const auto magic = file.bytes().first(std::min<std::size_t>(file.bytes().size(), 4));
   return std::string_view(reinterpret_cast<const char*>(magic.data()), magic.size()) == "GGUF";
 }

@@ -52,6 +52,8 @@ class GgufFile {
  public:
   /// `path` may be any part of a split file: all are opened, from the first.
   static GgufFile open(const std::filesystem::path& path);
+  /// One file by itself; it is held.
+  static GgufFile read(std::shared_ptr<const MappedFile> file);
   /// A file in memory that the caller owns and keeps. A part of a split one is read by itself.
   static GgufFile parse(std::span<const std::byte> bytes, std::string name);
   /// The parts of a split file in their order, as one: metadata of the first, tensors of all. Error naming
@@ -83,7 +85,6 @@ class GgufFile {
 
  private:
   GgufFile() = default;
-  static GgufFile open_alone(const std::filesystem::path& path);
   const GgufValue* value(std::string_view key) const;
   [[noreturn]] void wrong_type(std::string_view key, const GgufValue& found, std::string_view expected) const;
 
@@ -95,7 +96,12 @@ class GgufFile {
   std::map<std::string, std::size_t, std::less<>> tensor_index_;
 };
 
+/// All that the file says beside its tensors, by key, for people to read: numbers, "true", texts. Of arrays
+/// with more than 16 items the number and the type: "[49152 of string]".
+std::map<std::string, std::string> metadata_texts(const GgufFile& file);
+
 /// Whether a file starts with GGUF's magic. Error for what is no regular file.
 bool is_gguf_file(const std::filesystem::path& path);
+bool is_gguf_file(const MappedFile& file);
 
 }  // namespace augur

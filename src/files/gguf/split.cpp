@@ -97,7 +97,7 @@ std::string split_name(const SplitName& name) {
 }
 
 GgufFile GgufFile::open(const std::filesystem::path& path) {
-  GgufFile given = open_alone(path);
+  GgufFile given = read(std::make_shared<const MappedFile>(path));
   const std::int64_t count = count_of(given);
   if (count == 1) return given;
   const std::int64_t number = required(given, kSplitNumberKey) + 1;
@@ -110,7 +110,7 @@ GgufFile GgufFile::open(const std::filesystem::path& path) {
     const std::string part = split_name({.prefix = name->prefix, .number = i, .count = count});
     if (!file_exists(part))
       throw Error(ErrorKind::NotFound, "{}: is missing: part {} of {} of a split GGUF file", part, i, count);
-    return open_alone(part);
+    return read(std::make_shared<const MappedFile>(part));
   };
   std::vector<GgufFile> parts;
   for (std::int64_t i = 1; i < number; ++i) parts.push_back(open_part(i));

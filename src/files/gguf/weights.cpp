@@ -13,6 +13,10 @@ class GgufStore final : public WeightStore {
  public:
   explicit GgufStore(std::shared_ptr<const GgufFile> file) : file_(std::move(file)) {
     description_ = file_->name();
+    for (const GgufPart& part : file_->parts()) {
+      if (part.mapping == nullptr) continue;
+      identity_ += part.mapping->identity() + "\n";
+    }
     check_architecture();
     const GgufArchitecture* architecture = gguf_architecture_of(*file_);  // null: a head
     const std::int64_t layers =
