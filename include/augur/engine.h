@@ -14,6 +14,7 @@
 #include "augur/logprobs.h"
 #include "augur/options.h"
 #include "augur/statistics.h"
+#include "augur/text_outputs.h"
 
 namespace augur {
 struct EngineAccess;
@@ -84,6 +85,8 @@ struct ModelInfo {
   std::string path;
   std::string family;
   std::int32_t vocab = 0;
+  std::int32_t hidden = 0;  ///< width of a hidden state
+  std::int32_t layers = 0;
   std::int64_t context = 0;
   std::int64_t weight_bytes = 0;  ///< bytes of weights that one token reads
   std::string weights;            ///< types of the weights, the most frequent first: "bf16", "q4_1, q8_0"
@@ -137,10 +140,10 @@ struct MeasuredCosts {
 /// and one clear message.
 ///
 /// Threads: the const functions may be called from any thread at any time, also at the same time as each
-/// other and as the functions below. generate(), generate_many(), forget() and costs() may be called by one
-/// thread at a time, and by none while a Session uses the engine; a second caller gets an Error of kind
-/// Misuse at once. Callbacks run on the calling thread; EngineOptions::log also on that of a Session.
-/// Callbacks may call only the const functions; other calls give the same Error.
+/// other and as the functions below. Those that are not const may be called by one thread at a time, and by
+/// none while a Session uses the engine; a second caller gets an Error of kind Misuse at once. Callbacks run
+/// on the calling thread; EngineOptions::log also on that of a Session. Callbacks may call only the const
+/// functions; other calls give the same Error.
 ///
 /// An engine that has been moved from can be assigned to and destroyed; other calls are an Error of kind
 /// Misuse. No function may be called while the engine is moved or destroyed. A running call and an open
@@ -168,6 +171,29 @@ class Engine {
   using IndexedTokenCallback = std::function<bool(std::size_t index, const TokenEvent&)>;
   void generate_many(std::span<const Request> requests, int parallel, const ResultCallback& on_result,
                      const IndexedTokenCallback& on_token = {});
+
+  // What the model makes of a given text, whose ids are used as they are (tokenize() gives them, with BOS).
+  // Nothing of it is kept or learnt. The text has at least one token and no more than ModelInfo::context,
+  // which is an Error of kind ContextFull. `cancel`: read between passes of 256 tokens; true ends the call
+  // with an Error of kind Cancelled. Must outlive the call. Results do not depend on other texts of a call.
+
+  /// [n, vocab] the model's logits after every token: n * vocab floats, which the form with a callback hands
+  /// out in parts instead.
+  std::vector<float> logits(std::span<const TokenId> tokens, const std::atomic<bool>* cancel = nullptr);
+  void logits(std::span<const TokenId> tokens, const LogitsCallback& on_rows,
+              const std::atomic<bool>* cancel = nullptr);
+  /// [n, hidden] the residual stream that enters `layer`, from 0 (the embeddings) to ModelInfo::layers (what
+  /// the last layer leaves, before the final norm).
+  std::vector<float> hidden_states(std::span<const TokenId> tokens, int layer,
+                                   const std::atomic<bool>* cancel = nullptr);
+  /// [hidden] of the states behind the final norm.
+  std::vector<float> embed(std::span<const TokenId> tokens, const EmbedOptions& options = {});
+  /// Log-probabilities of the tokens from `from` (at least 1) on.
+  TextScore score(std::span<const TokenId> tokens, std::int64_t from = 1,
+                  const std::atomic<bool>* cancel = nullptr);
+  /// Many texts, which share forward passes. Nothing is read if one of them is invalid.
+  void score_many(std::span<const ScoredText> texts, const ScoreCallback& on_score,
+                  const std::atomic<bool>* cancel = nullptr);
 
   /// Forgets what was learnt from texts: earlier outputs for look-ups, the tokens of a `hot` draft
   /// vocabulary, acceptance rates. The next text is drafted like the first text of an engine. Measured costs

@@ -29,6 +29,7 @@
 #include "engine/plan_names.h"
 #include "engine/policy_cache.h"
 #include "engine/resolved_plan.h"
+#include "engine/text_reader.h"
 #include "files/part_location.h"
 #include "text/prompt_text.h"
 
@@ -388,6 +389,50 @@ void Engine::generate_many(std::span<const Request> requests, int parallel, cons
     }
     batch.step();
   }
+}
+
+std::vector<float> Engine::logits(std::span<const TokenId> tokens, const std::atomic<bool>* cancel) {
+  const InUse engine(impl_, "logits()");
+  std::vector<float> all;
+  TextReader(*engine->target->model, cancel).logits(tokens, [&](std::int64_t, std::span<const float> rows) {
+    if (all.empty()) all.reserve(tokens.size() * static_cast<std::size_t>(engine->info.vocab));
+    all.insert(all.end(), rows.begin(), rows.end());
+  });
+  return all;
+}
+
+void Engine::logits(std::span<const TokenId> tokens, const LogitsCallback& on_rows,
+                    const std::atomic<bool>* cancel) {
+  const InUse engine(impl_, "logits()");
+  TextReader(*engine->target->model, cancel).logits(tokens, hosted(on_rows));
+}
+
+std::vector<float> Engine::hidden_states(std::span<const TokenId> tokens, int layer,
+                                         const std::atomic<bool>* cancel) {
+  const InUse engine(impl_, "hidden_states()");
+  return TextReader(*engine->target->model, cancel).hidden_states(tokens, layer);
+}
+
+std::vector<float> Engine::embed(std::span<const TokenId> tokens, const EmbedOptions& options) {
+  const InUse engine(impl_, "embed()");
+  return TextReader(*engine->target->model, options.cancel)
+      .embed(tokens, options.pooling, options.normalised);
+}
+
+TextScore Engine::score(std::span<const TokenId> tokens, std::int64_t from, const std::atomic<bool>* cancel) {
+  const InUse engine(impl_, "score()");
+  const ScoredText text{.tokens = {tokens.begin(), tokens.end()}, .from = from};
+  TextScore score;
+  TextReader(*engine->target->model, cancel).score({&text, 1}, [&](std::size_t, TextScore of_text) {
+    score = std::move(of_text);
+  });
+  return score;
+}
+
+void Engine::score_many(std::span<const ScoredText> texts, const ScoreCallback& on_score,
+                        const std::atomic<bool>* cancel) {
+  const InUse engine(impl_, "score_many()");
+  TextReader(*engine->target->model, cancel).score(texts, hosted(on_score));
 }
 
 void Engine::forget() {

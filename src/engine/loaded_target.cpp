@@ -127,6 +127,8 @@ ModelInfo LoadedTarget::describe() const {
   info.path = path;
   info.family = model->config().family;
   info.vocab = model->config().vocab;
+  info.hidden = model->config().hidden;
+  info.layers = model->config().layers;
   info.context = model->context();
   info.weight_bytes = model->weight_bytes();
   info.weights = model->weight_types();
