@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "augur/custom_drafter.h"
+#include "augur/custom_policy.h"
 #include "augur/draft_round.h"
 #include "augur/enums.h"
 #include "augur/log.h"
@@ -97,6 +99,8 @@ struct EngineOptions {
   /// Called while loading: what is loaded, and the fraction done, 0 to 1. What it throws ends the load and
   /// comes out of the constructor.
   std::function<void(std::string_view what, double fraction)> progress;
+  std::vector<CustomDrafterType> custom_drafters;  ///< drafters of yours, which plans name as "@NAME"
+  std::vector<CustomPolicyType> custom_policies;   ///< policies, likewise
 };
 
 /// The form of a generated text, from its first byte to its last. Grammars in the notations of llama.cpp and
@@ -157,7 +161,7 @@ struct Request {
   bool sampled_logprobs = false;
   bool prompt_logprobs = false;  ///< with `logprobs`: also for the prompt, which is then read completely
   SamplingOptions sampling;
-  std::optional<Grammar> grammar;  ///< only tokens that it allows are drawn
+  std::optional<Grammar> grammar;                  ///< only tokens that it allows are drawn
   /// If the prompt has opened thoughts, the grammar applies to the text after them.
   std::optional<ThoughtOptions> thoughts;
   std::optional<SpeculationPlan> speculation;  ///< in place of the engine's plan

@@ -10,7 +10,8 @@
 namespace augur {
 inline namespace abi1 {
 
-/// What shapes drafts: one of speculation_policies() and its own settings, as docs/policies.md lists them.
+/// What shapes drafts: one of speculation_policies() and its own settings, as docs/policies.md lists them, or
+/// "@NAME" of EngineOptions::custom_policies.
 struct PolicyChoice {
   std::string name;  ///< empty: the limits of the plan decide, as SpeculationPlan::policy says
   std::map<std::string, std::string> settings;
@@ -27,9 +28,10 @@ struct PolicyChoice {
 /// brackets below; the program's flags are --spec-type and those that `augur generate --help` lists.
 struct SpeculationPlan {
   /// Names of speculation_types(); "auto" means the type that the draft model's files are made for, "@NAME"
-  /// one of EngineOptions::draft_models. Several drafters draft one tree together: their proposals are
-  /// merged, and the likeliest nodes are verified. {"none"}: plain decoding. Empty: "auto" if there is a
-  /// draft model or the model has layers that draft, with the policy "auto" also "ngram"; otherwise "none".
+  /// one of EngineOptions::draft_models or custom_drafters. Several drafters draft one tree together: their
+  /// proposals are merged, and the likeliest nodes are verified. {"none"}: plain decoding. Empty: "auto" if
+  /// there is a draft model or the model has layers that draft, with the policy "auto" also "ngram";
+  /// otherwise "none".
   std::vector<std::string> drafters;
   /// [policy] Without a name: "static" if static_tree is set; "eagle2" if a limit of the tree is set ("chain"
   /// if tree_topk is 1); "chain" if a limit of the chain is set; otherwise "auto", which decides the shape by
@@ -52,7 +54,8 @@ struct SpeculationPlan {
   /// model's config.json, otherwise a quarter of the layers.
   std::optional<int> exit_layer;
 
-  /// [drafter] Settings of single drafters, by "TYPE.KEY", as their summaries name them; as text
+  /// [drafter] Settings of single drafters, by "TYPE.KEY", as their summaries name them, or "@NAME.KEY"; as
+  /// text
   /// TYPE.KEY=VALUE[;TYPE.KEY=VALUE...]. Settings of types that do not draft are ignored.
   std::map<std::string, std::string> drafter_settings;
 

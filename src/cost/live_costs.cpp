@@ -93,7 +93,8 @@ void LiveCosts::store() {
   cache_.store_target(costs_);
   for (const auto& [name, key] : known_) {
     const DraftCosts& costs = costs_.drafter(name);
-    if (costs.measured()) cache_.store_drafter(key, costs);
+    // What the host program's own code takes ("@NAME"), is another time by its next version.
+    if (costs.measured() && !key.starts_with('@')) cache_.store_drafter(key, costs);
   }
 }
 

@@ -12,7 +12,9 @@ namespace augur {
 /// A drafter whose costs are to be known.
 struct ProbedDrafter {
   std::string name;  ///< CostModel::drafter()
-  std::string key;   ///< what tells its costs from those of others of that name: where the file has them
+  /// What tells its costs from those of others of that name: where the file has them. One that begins with
+  /// '@' is kept in no file.
+  std::string key;
   DraftProbe draft;
 };
 

@@ -26,7 +26,8 @@ struct Speculator {
   /// Order of drafting in a round; in a batch all drafters with the same turn draft together. Turns rise
   /// within a sequence, without repetition; -1: the place in the sequence.
   int turn = -1;
-  bool alone = false;  ///< it is no longer run together with others, because a batch with it has failed
+  /// It is not run together with others, because a batch with it has failed, or from the start.
+  bool alone = false;
   /// The entry of the round's CostModel that its drafting is charged to; set in the sequence's first round.
   DraftCosts* costs = nullptr;
 

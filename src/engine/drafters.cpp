@@ -4,6 +4,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/own_environment.h"
+#include "draft/host_drafter.h"
+#include "engine/plan_names.h"
 #include "plan/keys.h"
 
 namespace augur {
@@ -11,15 +14,20 @@ namespace {
 
 /// Whether the setting, "TYPE.KEY", is one of the type.
 bool is_of(std::string_view setting, std::string_view type) {
-  return setting.starts_with(type) && setting.substr(type.size()).starts_with('.');
+  return setting.starts_with(type) && setting.rfind('.') == type.size();
 }
 
-OwnSettings own_settings(std::string_view type, const SpeculationPlan& plan) {
-  OwnSettings::Values values;
+std::map<std::string, std::string> settings_of(std::string_view type, const SpeculationPlan& plan) {
+  std::map<std::string, std::string> values;
   for (const auto& [setting, value] : plan.drafter_settings) {
     if (is_of(setting, type)) values.emplace(setting.substr(type.size() + 1), value);
   }
-  return {fmt::format("drafter {}", type), std::move(values)};
+  return values;
+}
+
+OwnSettings own_settings(std::string_view type, const SpeculationPlan& plan) {
+  const std::map<std::string, std::string> values = settings_of(type, plan);
+  return {fmt::format("drafter {}", type), {values.begin(), values.end()}};
 }
 
 }  // namespace
@@ -40,14 +48,26 @@ void Drafters::load_named(const std::string& name, std::string_view type, const 
   models_[name] = {found.load(source), found.name, std::move(files), {}};
 }
 
+void Drafters::take_custom(const std::map<std::string, CustomDrafterType>& types, std::int32_t vocab) {
+  custom_ = &types;
+  vocab_ = vocab;
+}
+
 std::vector<std::string> Drafters::names() const {
   std::vector<std::string> names;
   for (const auto& [name, loaded] : models_) names.push_back(name);
+  if (custom_ == nullptr) return names;
+  for (const auto& [name, type] : *custom_) names.push_back(name);
   return names;
 }
 
 void Drafters::forget_learnt() {
   for (auto& [name, loaded] : models_) loaded.model->forget_learnt();
+  if (custom_ == nullptr) return;
+  const HostEnvironment host;
+  for (const auto& [name, type] : *custom_) {
+    if (type.forget) type.forget();
+  }
 }
 
 std::int64_t Drafters::learnt_bytes() const {
@@ -70,6 +90,7 @@ bool Drafters::drop_learnt() {
 
 std::unique_ptr<Drafter> Drafters::make(const std::string& name, const SpeculationPlan& plan,
                                         const SequenceSpec& text) const {
+  if (custom(name)) return make_custom(name, plan, text);
   const Loaded& loaded = models_.at(name);
   const DrafterSettings settings{.ngram_min = value_of(plan, &SpeculationPlan::ngram_min),
                                  .ngram_max = value_of(plan, &SpeculationPlan::ngram_max),
@@ -83,7 +104,23 @@ std::unique_ptr<Drafter> Drafters::make(const std::string& name, const Speculati
   return drafter;
 }
 
+std::unique_ptr<Drafter> Drafters::make_custom(const std::string& name, const SpeculationPlan& plan,
+                                               const SequenceSpec& text) const {
+  const auto built_in = [&](const std::string& wanted) {
+    const auto found = models_.find(names_users(wanted) ? wanted : find_drafter_type(wanted).name);
+    if (found == models_.end())
+      throw Error(refused("custom_drafters"), "drafter {}: there is no drafter '{}' in this engine", name,
+                  wanted);
+    return make(found->first, plan, text);
+  };
+  return make_host_drafter(
+      custom_->at(name),
+      {.context = text.tokens, .vocab = vocab_, .settings = settings_of(name, plan), .built_in = built_in});
+}
+
 std::string Drafters::cost_key(const std::string& name, const SpeculationPlan& plan) const {
+  // LiveCosts keeps nothing of a name like that for other processes.
+  if (custom(name)) return name;
   const Loaded& loaded = models_.at(name);
   std::string key(loaded.type);
   if (!loaded.files.empty()) key += " " + loaded.files;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "augur/custom_drafter.h"
 #include "augur/plan.h"
 #include "draft/registry.h"
 
@@ -24,9 +25,14 @@ class Drafters {
   void load_named(const std::string& name, std::string_view type, const DrafterSource& source,
                   std::string files);
 
-  /// The names of all loaded models.
+  /// Drafters of the host program by "@NAME", for a target of `vocab` tokens. `types` must outlive this.
+  void take_custom(const std::map<std::string, CustomDrafterType>& types, std::int32_t vocab);
+  /// Whether the name is that of one of these. They are not to draft together with others of their group.
+  bool custom(const std::string& name) const { return custom_ != nullptr && custom_->contains(name); }
+
+  /// The names of all loaded models, and of the host program's drafters.
   std::vector<std::string> names() const;
-  /// Calls DrafterModel::forget_learnt() for all loaded models.
+  /// Calls DrafterModel::forget_learnt() for all loaded models, and CustomDrafterType::forget.
   void forget_learnt();
   // DrafterModel's functions of the same names, over all loaded models: what they have learnt and keep in
   // memory that grows. Sizes are in bytes.
@@ -55,7 +61,12 @@ class Drafters {
     std::string vocabulary;  ///< VocabularyChoice::name() of its draft vocabulary; empty: the whole
                              ///< vocabulary, or it projects nothing
   };
+  std::unique_ptr<Drafter> make_custom(const std::string& name, const SpeculationPlan& plan,
+                                       const SequenceSpec& sequence) const;
+
   std::map<std::string, Loaded, std::less<>> models_;
+  const std::map<std::string, CustomDrafterType>* custom_ = nullptr;
+  std::int32_t vocab_ = 0;
 };
 
 /// The names of a resolved plan's drafters; empty for plain decoding.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <list>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -58,7 +59,9 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
     Checkpoint checkpoint;
     std::filesystem::path parts;
   };
-  std::list<NamedDraft> named_drafts;  ///< drafters refer to their checkpoints
+  std::list<NamedDraft> named_drafts;                        ///< drafters refer to their checkpoints
+  std::map<std::string, CustomDrafterType> custom_drafters;  ///< by "@NAME"
+  std::map<std::string, CustomPolicyType> custom_policies;   ///< likewise
   Drafters drafters;
   std::unique_ptr<PolicyCache> policies;
   std::unique_ptr<GrammarCompiler> grammars;
@@ -75,6 +78,9 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
   void open_named_drafts(const EngineOptions& options);
   /// Error for a draft model whose tokenizer cannot be read or has other tokens.
   void check_draft_tokenizers() const;
+  /// Takes over the host program's drafters and policies.
+  void take_custom(const EngineOptions& options);
+  /// What plans name as "@NAME".
   std::vector<std::string> draft_names() const;
   /// Error for a vocabulary that no drafter would use.
   void check_vocabulary() const;
@@ -103,6 +109,7 @@ Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& op
   // What cannot be is found before anything big is read.
   open_draft_model(options);
   open_named_drafts(options);
+  take_custom(options);
   check_draft_tokenizers();
   plan = resolve(options.speculation, loaded());
   vocabulary_spec = VocabularySpec::parse(plan.draft_vocabulary).located(parts);
@@ -112,7 +119,7 @@ Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& op
   vocabulary.emplace(vocabulary_spec, target->model->fingerprint(), target->tokenizer->eos,
                      target->model->weight_bytes());
   load_drafters(options);
-  policies = std::make_unique<PolicyCache>(*target->model, parts);
+  policies = std::make_unique<PolicyCache>(*target->model, parts, custom_policies);
   grammars = std::make_unique<GrammarCompiler>(*target->tokenizer, target->model->config().vocab,
                                                options.grammar_budget);
   decoder = std::make_unique<Decoder>(*target->model);
@@ -153,27 +160,31 @@ void Engine::Impl::open_draft_model(const EngineOptions& options) {
   draft_checkpoint = Checkpoint::open(options.draft_model);
   parts = parts_folder(options.draft_model);
   for (const std::string& name : drafters_of(named)) {
-    if (name != "auto" && !names_draft_model(name) && find_drafter_type(name).needs_head) head = name;
+    if (name != "auto" && !names_users(name) && find_drafter_type(name).needs_head) head = name;
   }
   if (head.empty()) head = detect_drafter_type(*draft_checkpoint, target->path);
 }
 
 void Engine::Impl::open_named_drafts(const EngineOptions& options) {
   for (const EngineOptions::NamedDraftModel& given : options.draft_models) {
-    const bool fine = std::all_of(given.name.begin(), given.name.end(), [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-             c == '_' || c == '-';
-    });
-    if (given.name.empty() || !fine) {
-      throw Error(refused("draft_models"),
-                  "draft model '{}': its name is to be of letters, digits, '.', '_' and '-'", given.name);
-    }
-    const std::string name = "@" + given.name;
-    const std::vector<std::string> names = draft_names();
-    if (std::find(names.begin(), names.end(), name) != names.end()) {
-      throw Error(refused("draft_models"), "draft model '{}': there are two of this name", given.name);
-    }
-    named_drafts.push_back({name, Checkpoint::open(given.path), parts_folder(given.path)});
+    std::string name = users_name("draft_models", given.name, draft_names());
+    named_drafts.push_back({std::move(name), Checkpoint::open(given.path), parts_folder(given.path)});
+  }
+}
+
+void Engine::Impl::take_custom(const EngineOptions& options) {
+  for (const CustomDrafterType& type : options.custom_drafters) {
+    if (!type.make) throw Error(refused("custom_drafters"), "custom_drafters: '{}' makes none", type.name);
+    custom_drafters.emplace(users_name("custom_drafters", type.name, draft_names()), type);
+  }
+  std::vector<std::string> names;
+  for (const CustomPolicyType& type : options.custom_policies) {
+    if (!type.make) throw Error(refused("custom_policies"), "custom_policies: '{}' makes none", type.name);
+    if (type.most_nodes < 1 || type.most_expanded < 1)
+      throw Error(refused("custom_policies"), "custom_policies: '{}': its bounds are to be 1 or more",
+                  type.name);
+    names.push_back(users_name("custom_policies", type.name, names));
+    custom_policies.emplace(names.back(), type);
   }
 }
 
@@ -190,6 +201,7 @@ void Engine::Impl::check_draft_tokenizers() const {
 std::vector<std::string> Engine::Impl::draft_names() const {
   std::vector<std::string> names;
   for (const NamedDraft& draft : named_drafts) names.push_back(draft.name);
+  for (const auto& [name, type] : custom_drafters) names.push_back(name);
   return names;
 }
 
@@ -197,7 +209,7 @@ void Engine::Impl::check_vocabulary() const {
   using Kind = VocabularySpec::Kind;
   if (vocabulary_spec.kind == Kind::Full || vocabulary_spec.kind == Kind::Auto) return;
   const auto projects = [](const std::string& name) {
-    return !names_draft_model(name) && find_drafter_type(name).projects;
+    return !names_users(name) && find_drafter_type(name).projects;
   };
   const std::span<const std::string> names = drafters_of(plan);
   if (std::any_of(names.begin(), names.end(), projects) || (!head.empty() && projects(head))) return;
@@ -231,11 +243,15 @@ void Engine::Impl::load_drafters(const EngineOptions& options) {
     const std::string identity = take(draft.checkpoint);
     drafters.load_named(draft.name, detect_drafter_type(draft.checkpoint, target->path), source, identity);
   }
+  drafters.take_custom(custom_drafters, target->model->config().vocab);
 }
 
 LoadedDrafts Engine::Impl::loaded() const {
+  std::vector<std::string> policy_names;
+  for (const auto& [name, type] : custom_policies) policy_names.push_back(name);
   return {.head = head,
           .named = draft_names(),
+          .policies = std::move(policy_names),
           .vocabulary = vocabulary ? &vocabulary_spec : nullptr,
           .parts = parts};
 }
@@ -558,6 +574,7 @@ std::vector<EngineAccess::RowKeeper> EngineAccess::row_keepers(Engine& engine) {
   const Engine::Impl& impl = *engine.impl_;
   std::vector<RowKeeper> keepers;
   for (const std::string& name : impl.drafters.names()) {
+    if (impl.drafters.custom(name)) continue;  // the rows that it may have are of another of them
     const std::unique_ptr<Drafter> drafter =
         impl.drafters.make(name, impl.plan, {.tokens = impl.target->model->context(), .owner = {}});
     SequenceRows* const rows = drafter->sequence_rows();

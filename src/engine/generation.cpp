@@ -59,7 +59,10 @@ Speculation make_speculation(const Drafters& drafters, const SpeculationPlan& pl
   Speculation speculation;
   std::vector<Speculator>& made = speculation.drafters;
   const auto make = [&](const std::string& name) {
-    return Speculator{.drafter = drafters.make(name, plan, text), .policy = nullptr, .name = name};
+    return Speculator{.drafter = drafters.make(name, plan, text),
+                      .policy = nullptr,
+                      .name = name,
+                      .alone = drafters.custom(name)};
   };
   for (const std::string& name : drafters_of(plan)) made.push_back(make(name));
   auto place = made.end();

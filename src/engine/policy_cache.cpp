@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "plan/keys.h"
+#include "policy/host_policy.h"
 
 namespace augur {
 namespace {
@@ -27,11 +28,18 @@ PolicyCache::Found PolicyCache::get(const SpeculationPlan& plan, const std::file
   if (!fresh) {
     entries_.splice(entries_.begin(), entries_, found);
   } else {
-    std::shared_ptr<PolicyModel> model = load_policy(key, &target_, parts == nullptr ? parts_ : *parts);
+    std::shared_ptr<PolicyModel> model = load(key, parts);
     entries_.push_front({std::move(key), std::move(model)});
     if (entries_.size() > kKept) entries_.pop_back();
   }
   return {entries_.front().model, fresh};
+}
+
+std::shared_ptr<PolicyModel> PolicyCache::load(const SpeculationPlan& key,
+                                               const std::filesystem::path* parts) const {
+  const auto custom = custom_.find(key.policy.name);
+  if (custom != custom_.end()) return make_host_policy(custom->second, key.policy.settings);
+  return load_policy(key, &target_, parts == nullptr ? parts_ : *parts);
 }
 
 void PolicyCache::forget_learnt() {

@@ -1,9 +1,12 @@
 #pragma once
 #include <filesystem>
 #include <list>
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 
+#include "augur/custom_policy.h"
 #include "augur/plan.h"
 #include "policy/registry.h"
 
@@ -16,7 +19,9 @@ namespace augur {
 class PolicyCache {
  public:
   /// `parts`: folder of the drafter's learned parts; empty: none. `target` must outlive the cache.
-  PolicyCache(Model& target, std::filesystem::path parts) : target_(target), parts_(std::move(parts)) {}
+  /// `custom`: the host program's policies by "@NAME".
+  PolicyCache(Model& target, std::filesystem::path parts, std::map<std::string, CustomPolicyType> custom = {})
+      : target_(target), parts_(std::move(parts)), custom_(std::move(custom)) {}
 
   struct Found {
     std::shared_ptr<PolicyModel> policy;
@@ -36,8 +41,11 @@ class PolicyCache {
     std::shared_ptr<PolicyModel> model;
   };
 
+  std::shared_ptr<PolicyModel> load(const SpeculationPlan& key, const std::filesystem::path* parts) const;
+
   Model& target_;
   std::filesystem::path parts_;
+  std::map<std::string, CustomPolicyType> custom_;
   std::list<Entry> entries_;  ///< most recently used first
 };
 

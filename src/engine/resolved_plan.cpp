@@ -27,6 +27,14 @@ void name_vocabulary(SpeculationPlan& plan, const LoadedDrafts& loaded) {
   asked = has;
 }
 
+/// Error for a policy of the host program that there is not.
+void check_users_policy(const std::string& name, const std::vector<std::string>& policies) {
+  if (names_users(name) && std::find(policies.begin(), policies.end(), name) == policies.end()) {
+    throw Error(refused("speculative"), "unknown speculation policy '{}'; of the program's own there are: {}",
+                name, policies.empty() ? "none" : fmt::format("{}", fmt::join(policies, ", ")));
+  }
+}
+
 }  // namespace
 
 SpeculationPlan resolve(SpeculationPlan plan, const LoadedDrafts& loaded) {
@@ -47,9 +55,10 @@ SpeculationPlan resolve(SpeculationPlan plan, const LoadedDrafts& loaded) {
   }
   use_canonical_names(plan);
   for (const std::string& name : plan.drafters) {
-    if (names_draft_model(name)) {
+    if (names_users(name)) {
       if (std::find(named.begin(), named.end(), name) != named.end()) continue;
-      throw Error(refused("speculative"), "speculation type '{}' names a draft model, and {}", name,
+      throw Error(refused("speculative"),
+                  "speculation type '{}' names a draft model or a drafter of the program's own, and {}", name,
                   named.empty() ? "none was given by a name"
                                 : fmt::format("those that there are: {}", fmt::join(named, ", ")));
     }
@@ -59,6 +68,7 @@ SpeculationPlan resolve(SpeculationPlan plan, const LoadedDrafts& loaded) {
                 head.empty() ? fmt::format("none was given{}", own ? kNoOwn : "")
                              : fmt::format("the one given is used as '{}'", head));
   }
+  check_users_policy(plan.policy.name, loaded.policies);
   if (!plan.plain()) check_limits(plan, &PlanKey::field);
   plan.policy = policy_of(plan);
   if (loaded.vocabulary != nullptr) name_vocabulary(plan, loaded);

@@ -11,7 +11,8 @@ namespace augur {
 /// What the engine has loaded that a plan may refer to.
 struct LoadedDrafts {
   std::string head = {};  ///< drafter type that the draft model is used for; empty: there is no draft model
-  std::vector<std::string> named = {};         ///< names of further draft models, each "@NAME"
+  std::vector<std::string> named = {};     ///< "@NAME": further draft models, drafters of the host program
+  std::vector<std::string> policies = {};  ///< "@NAME": policies of the host program
   const VocabularySpec* vocabulary = nullptr;  ///< the drafters' vocabulary, its files located; null: each
                                                ///< plan names its own
   std::filesystem::path parts = {};            ///< folder in which a vocabulary's files are looked for

@@ -34,12 +34,19 @@ std::string read_name(std::string_view what, std::string_view name, char more = 
   return std::string(name);
 }
 
+/// Names that begin with '@' were given by the user, and may have dots.
+std::string read_any_name(std::string_view what, std::string_view name, char more = '-') {
+  return name.starts_with('@') ? "@" + read_name(what, name.substr(1), '.') : read_name(what, name, more);
+}
+
 /// `more`: as for read_name().
 std::pair<std::string, std::string> read_setting(std::string_view setting, char more = '-') {
   const std::size_t equals = setting.find('=');
   if (equals == std::string_view::npos || equals == 0)
     throw Error(refused("speculative"), "'{}' is not KEY=VALUE", setting);
-  return {read_name("settings", setting.substr(0, equals), more), std::string(setting.substr(equals + 1))};
+  const std::string_view key = setting.substr(0, equals);
+  return {more == '.' ? read_any_name("settings", key, more) : read_name("settings", key, more),
+          std::string(setting.substr(equals + 1))};
 }
 
 std::string escaped(std::string_view value) {
@@ -110,10 +117,7 @@ PlanText split_plan(std::string_view text) {
   while (more) {
     const std::size_t before = drafters.size();
     const std::string_view name = cut(drafters, ",");
-    // "@NAME": names of draft models have dots, too.
-    const bool model = name.starts_with('@');
-    std::string given = read_name("speculation types", name.substr(model ? 1 : 0), model ? '.' : '-');
-    out.drafters.push_back(model ? "@" + given : std::move(given));
+    out.drafters.push_back(read_any_name("speculation types", name));
     more = name.size() < before;  // a comma was cut off
   }
   while (!rest.empty()) out.settings.push_back(read_setting(cut(rest, ",")));
@@ -132,7 +136,7 @@ std::string unescaped(std::string_view written) {
 PolicyChoice read_policy(std::string_view text, std::string_view name) {
   std::string_view rest = text;
   PolicyChoice policy;
-  policy.name = read_name(name, cut(rest, ":"));
+  policy.name = read_any_name(name, cut(rest, ":"));
   read_settings(rest, name, '-', policy.settings);
   return policy;
 }
@@ -141,7 +145,7 @@ std::map<std::string, std::string> read_drafter_settings(std::string_view text, 
   std::map<std::string, std::string> settings;
   read_settings(text, name, '.', settings);
   for (const auto& [key, value] : settings) {
-    const std::size_t dot = key.find('.');
+    const std::size_t dot = key.starts_with('@') ? key.rfind('.') : key.find('.');
     if (dot == std::string::npos || dot == 0 || dot + 1 == key.size()) {
       throw Error(refused("speculative"), "{}: expected TYPE.KEY=VALUE, found '{}={}'", name, key, value);
     }

@@ -59,8 +59,13 @@ bool reads(const PolicyChoice& policy, const PlanKey& limit) {
 
 void check_limits(const SpeculationPlan& plan, std::string_view PlanKey::*name) {
   const PolicyChoice policy = policy_of(plan);
+  const bool custom = policy.name.starts_with('@');  // the host program's, which reads settings alone
   for (const PlanKey& limit : plan_keys()) {
-    if (limit.shape == PlanKey::Shape::None || !is_given(plan, limit) || reads(policy, limit)) continue;
+    if (limit.shape == PlanKey::Shape::None || !is_given(plan, limit)) continue;
+    if (custom)
+      throw Error(refused("speculative"), "{}: policy {} does not read it: expected settings of the policy",
+                  limit.*name, policy.name);
+    if (reads(policy, limit)) continue;
     // One candidate per node is a chain.
     const bool one = limit.key == key_of(&SpeculationPlan::tree_topk).key && plan.tree_topk == 1;
     if (one && policy.name == "chain") continue;
