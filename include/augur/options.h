@@ -16,6 +16,7 @@
 #include "augur/draft_round.h"
 #include "augur/enums.h"
 #include "augur/log.h"
+#include "augur/logits_processor.h"
 #include "augur/message.h"
 #include "augur/plan.h"
 #include "augur/sampling_options.h"
@@ -161,6 +162,7 @@ struct Request {
   bool sampled_logprobs = false;
   bool prompt_logprobs = false;  ///< with `logprobs`: also for the prompt, which is then read completely
   SamplingOptions sampling;
+  std::vector<LogitsProcessor> logits_processors;  ///< called in this order, before all of `sampling`
   std::optional<Grammar> grammar;                  ///< only tokens that it allows are drawn
   /// If the prompt has opened thoughts, the grammar applies to the text after them.
   std::optional<ThoughtOptions> thoughts;

@@ -65,7 +65,7 @@ void Decoder::step(std::span<Sequence* const> sequences) {
   StepTimes::Measured times{.forward_ms = watch.restart()};
   verify_trees();
   score_prompts();
-  times.logits_ms = std::max(0.0, watch.ms() - told_ms_);
+  times.logits_ms = std::max(0.0, watch.ms() - aside_ms_);
   commit();
   times.other_ms = std::max(0.0, total.ms() - draft_ms - times.forward_ms - times.logits_ms);
   account(draft_ms, times);
@@ -277,8 +277,23 @@ void Decoder::run_target() {
       taps_);
 }
 
+/// Verifies the trees that take the host's code for it, which is called on this thread alone. Its time is not
+/// the target's.
+template <class Verify>
+void Decoder::verify_processed(std::size_t begin, std::size_t end, const Verify& verify) {
+  const auto processes = [&](std::size_t i) { return segments_[i].sequence->processes_logits(); };
+  std::size_t next = begin;
+  while (next < end && !processes(next)) ++next;
+  if (next == end) return;
+  const Stopwatch watch(*options_.clock);
+  for (; next < end; ++next) {
+    if (processes(next)) verify(next);
+  }
+  aside_ms_ += watch.ms();
+}
+
 void Decoder::verify_trees() {
-  told_ms_ = 0;
+  aside_ms_ = 0;
   std::fill(failures_.begin(), failures_.end(), nullptr);
   for (std::size_t begin = 0; begin < segments_.size() && !segments_[begin].prompt;) {
     // As many trees as the logits' buffer is meant for.
@@ -291,21 +306,24 @@ void Decoder::verify_trees() {
       ++end;
     }
     compute_logits();
-    std::atomic<std::size_t> next{begin};
     const int first_row = segments_[begin].first_row;
-    const auto verify_some = [&](Team&) {
-      for (std::size_t i; (i = next.fetch_add(1)) < end;) {
-        const Segment& segment = segments_[i];
-        const auto offset = static_cast<std::size_t>((segment.first_row - first_row) * logits_stride_);
-        const auto count = static_cast<std::size_t>(segment.rows * logits_stride_);
-        try {
-          segment.sequence->verify(logits_.span().subspan(offset, count), logits_stride_);
-        } catch (...) {
-          failures_[i] = std::current_exception();
-        }
+    const auto verify = [&](std::size_t i) {
+      const Segment& segment = segments_[i];
+      const auto offset = static_cast<std::size_t>((segment.first_row - first_row) * logits_stride_);
+      const auto count = static_cast<std::size_t>(segment.rows * logits_stride_);
+      try {
+        segment.sequence->verify(logits_.span().subspan(offset, count), logits_stride_);
+      } catch (...) {
+        failures_[i] = std::current_exception();
       }
     };
-    target_.backend().pool.run(verify_some);
+    std::atomic<std::size_t> next{begin};
+    target_.backend().pool.run([&](Team&) {
+      for (std::size_t i; (i = next.fetch_add(1)) < end;) {
+        if (!segments_[i].sequence->processes_logits()) verify(i);
+      }
+    });
+    verify_processed(begin, end, verify);
     tell_trees(begin, end);
     begin = end;
   }
@@ -335,7 +353,7 @@ void Decoder::tell_trees(std::size_t begin, std::size_t end) {
       failures_[i] = std::current_exception();
     }
   }
-  told_ms_ += watch.ms();
+  aside_ms_ += watch.ms();
 }
 
 /// The same of a prompt's rows, as many at a time as the logits' buffer is meant for. Without logits they are
@@ -355,7 +373,7 @@ void Decoder::tell_prompt(const Segment& segment) {
       break;
     }
   }
-  told_ms_ += watch.ms();
+  aside_ms_ += watch.ms();
 }
 
 /// `rows` of the segment's, from `from` on, whose logits begin at `logits`.

@@ -92,6 +92,8 @@ class Decoder {
   void collect_taps();
   void run_target();
   void verify_trees();
+  template <class Verify>
+  void verify_processed(std::size_t begin, std::size_t end, const Verify& verify);
   void score_prompts();
   void score_prompt(const Segment& segment);
   void tell_trees(std::size_t begin, std::size_t end);
@@ -140,7 +142,7 @@ class Decoder {
   std::vector<Tap> taps_;
   Buffer<float> tapped_;  ///< [rows, tap_layers_ * hidden]
   RowTeller teller_;
-  double told_ms_ = 0;                   ///< time in which drafters were shown the target's rows
+  double aside_ms_ = 0;  ///< time in which drafters were shown the target's rows, or logits were processed
   std::vector<std::int32_t> told_kept_;  ///< kept rows of a part of a prompt
   std::vector<std::int32_t> told_parents_;
 };

@@ -38,6 +38,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       cache_(
           target.make_cache(std::min(target.context(), std::ssize(tokens_) + limit_ + options.tree_slots))),
       sampler_(std::move(options.sampling), target.config().vocab, options.noise_rows),
+      processed_(std::move(options.logits_processors)),
       verification_(options.verification),
       reuse_prefix_(options.reuse_prefix && !options.prompt_logprobs),
       keep_text_(options.keep_text),
@@ -229,18 +230,21 @@ class Sequence::View final : public TargetView {
   View& operator=(const View&) = delete;
 
   bool can_enter(std::int32_t node) override {
+    // Behind the text's end a processor is not asked: plain decoding does not, either.
+    if (s_.processes_logits() && s_.ends_text(s_.draft_.tree.tokens()[static_cast<std::size_t>(node)]))
+      return false;
     if (!s_.masks_) return true;
     const std::int32_t state = s_.masks_->at(s_.draft_.tree, node);
     return state != MaskTree::kIllegal && s_.masks_->knows(state);
   }
   TokenId draw(std::int32_t node) override {
     enter(node);
-    return s_.sampler_.draw(row(node), s_.tokens_, s_.draft_.tree.root_position() + depth(node) + 1,
+    return s_.sampler_.draw(processed(node), s_.tokens_, s_.draft_.tree.root_position() + depth(node) + 1,
                             allowed(node));
   }
   const SparseDistribution& distribution(std::int32_t node) override {
     enter(node);
-    s_.sampler_.processed(row(node), s_.tokens_, s_.distribution_, allowed(node));
+    s_.sampler_.processed(processed(node), s_.tokens_, s_.distribution_, allowed(node));
     return s_.distribution_;
   }
   std::span<const float> row(std::int32_t node) const {
@@ -248,6 +252,9 @@ class Sequence::View final : public TargetView {
   }
 
  private:
+  std::span<const float> processed(std::int32_t node) {
+    return s_.processes_logits() ? s_.processed_.of(node, row(node), s_.tokens_) : row(node);
+  }
   int depth(std::int32_t node) const { return s_.draft_.tree.depths()[static_cast<std::size_t>(node)]; }
   TokenMask allowed(std::int32_t node) {
     return s_.masks_ ? s_.masks_->allowed(s_.masks_->at(s_.draft_.tree, node)) : TokenMask();
@@ -267,7 +274,16 @@ class Sequence::View final : public TargetView {
 };
 
 void Sequence::verify(std::span<const float> logits, std::int64_t stride) {
-  choose_path(logits, stride);
+  processed_.begin_round();
+  try {
+    choose_path(logits, stride);
+  } catch (const Error& error) {
+    // The sampler knows of biases and grammar only.
+    if (!processes_logits() || error.field() != "logit_bias") throw;
+    throw Error(
+        refused("logits_processors"),
+        "logits_processors: with logit_bias and the grammar they forbid every token that may come next");
+  }
   if (logprobs_ >= 0) score_path(logits, stride);
 }
 
@@ -360,8 +376,7 @@ bool Sequence::emit(const EmittedToken& token) {
   statistics_.mean_accepted_length =
       static_cast<double>(generated().size()) / static_cast<double>(statistics_.calls);
   const AfterToken after = on_token_ ? on_token_(token) : AfterToken::Continue;
-  const bool eos = std::find(eos_.begin(), eos_.end(), token.token) != eos_.end();
-  if (after == AfterToken::Stop || eos) {
+  if (after == AfterToken::Stop || ends_text(token.token)) {
     finish(FinishReason::Stop);
   } else if (after == AfterToken::Cancel) {
     finish(FinishReason::Cancelled);
@@ -369,6 +384,10 @@ bool Sequence::emit(const EmittedToken& token) {
     finish(FinishReason::Length);
   }
   return !finished();
+}
+
+bool Sequence::ends_text(TokenId token) const {
+  return std::find(eos_.begin(), eos_.end(), token) != eos_.end();
 }
 
 void Sequence::finish(FinishReason reason) {

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "decode/dear_mask.h"
 #include "decode/prefix_cache.h"
+#include "decode/processed_rows.h"
 #include "decode/round.h"
 #include "draft/common/mask_tree.h"
 #include "model/model.h"
@@ -40,6 +41,7 @@ struct SequenceOptions {
   SamplingOptions sampling;
   /// Constrains the generated text; null: no constraint. Tokens are sampled among those that it allows.
   std::unique_ptr<TokenConstraint> constraint;
+  std::vector<LogitsProcessor> logits_processors;  ///< called by verify(), as they are
   std::vector<TokenId> eos;      ///< sampling one of these ends the sequence (the token is kept)
   std::int64_t max_tokens = -1;  ///< < 0: as many as the context holds
   std::int64_t context = 0;      ///< most tokens of the sequence; 0: the model's context length
@@ -203,8 +205,10 @@ class Sequence {
                    std::vector<std::int32_t>& parents) const;
 
   /// Chooses a path through the tree from its nodes' logits, [size, stride]. May run at the same time as the
-  /// same call of other sequences.
+  /// same call of other sequences, unless it processes logits.
   void verify(std::span<const float> logits, std::int64_t stride);
+  /// Whether verify() calls the host's code (SequenceOptions::logits_processors).
+  bool processes_logits() const { return !processed_.none(); }
   const Verdict& verdict() const { return verdict_; }
 
   bool scores_prompt() const { return score_prompt_; }
@@ -247,6 +251,7 @@ class Sequence {
   void choose_path(std::span<const float> logits, std::int64_t stride);
   void emit_path();
   bool emit(const EmittedToken& token);
+  bool ends_text(TokenId token) const;
   void finish(FinishReason reason);
 
   std::vector<TokenId> tokens_;
@@ -256,7 +261,8 @@ class Sequence {
   std::int32_t vocab_;
   KvCache cache_;
   Sampler sampler_;
-  std::shared_ptr<MaskTree> masks_;      ///< of the constraint; null: none
+  std::shared_ptr<MaskTree> masks_;  ///< of the constraint; null: none
+  ProcessedRows processed_;
   std::unique_ptr<DearMask> dear_mask_;  ///< while it exists, nothing else may use masks_
   Verification verification_;
   bool reuse_prefix_;

@@ -106,6 +106,8 @@ Generation::Generation(const GenerationContext& context, const Request& request,
       (request.thoughts->most_tokens >= 0 || (request.thoughts->begun && request.grammar)))
     options.constraint = std::make_unique<ThoughtConstraint>(
         context.tokenizer, context.target.config().vocab, *request.thoughts, std::move(options.constraint));
+  for (const LogitsProcessor& processor : request.logits_processors)
+    options.logits_processors.push_back(hosted(processor));
   options.owner = owner_name(context.tenant, request.cache_salt);
   options.reuse_prefix = request.cache_prompt;
   options.keep_text = request.cache_prompt;

@@ -52,3 +52,8 @@ run(${work}/embed/together ${SOURCE}/models/stories260k "Once upon a time" "One 
 if(NOT output MATCHES "^1: , there was a little girl named Lily\\..*\n2: .+\n3: , there was a little girl named Lily\\.")
   message(FATAL_ERROR "unexpected text: ${output}")
 endif()
+
+run(${work}/embed/custom ${SOURCE}/models/stories260k "Once upon a time")
+if(NOT output MATCHES "^, there was a little girl named Lily\\..*\n\\[drafts were accepted; it is the text without drafts\\]")
+  message(FATAL_ERROR "unexpected text: ${output}")
+endif()
