@@ -1,0 +1,81 @@
+#include "c_api/engine_options.h"
+
+#include <string>
+
+#include "base/words.h"
+#include "c_api/structs.h"
+#include "plan/text.h"
+
+namespace augur::c_api {
+namespace {
+
+/// One of an enumeration's words; null and "" are the first of them.
+template <augur::Worded Enum>
+Enum choice(const char* field, const char* word) {
+  return word == nullptr || *word == '\0' ? Enum{} : augur::parse_word<Enum>(field, word);
+}
+
+/// What spec_types says, and the fields, which have the names of the plan's.
+augur::SpeculationPlan plan_of(const augur_engine_options& from) {
+  using augur::SpeculationPlan;
+  SpeculationPlan plan = SpeculationPlan::parse(text_or_empty(from.spec_types));
+  // 0, NULL and "" leave a field as it is.
+  const auto fill = [&](auto SpeculationPlan::*field, auto value) {
+    if (value != decltype(value){}) plan.*field = value;
+  };
+  fill(&SpeculationPlan::draft_max, from.draft_max);
+  fill(&SpeculationPlan::draft_min, from.draft_min);
+  fill(&SpeculationPlan::draft_p_min, from.draft_p_min);
+  fill(&SpeculationPlan::tree_topk, from.tree_topk);
+  fill(&SpeculationPlan::tree_depth, from.tree_depth);
+  fill(&SpeculationPlan::tree_size, from.tree_size);
+  fill(&SpeculationPlan::ngram_min, from.ngram_min);
+  fill(&SpeculationPlan::ngram_max, from.ngram_max);
+  fill(&SpeculationPlan::exit_layer, from.exit_layer);
+  fill(&SpeculationPlan::static_tree, text_or_empty(from.static_tree));
+  fill(&SpeculationPlan::draft_vocabulary, text_or_empty(from.draft_vocabulary));
+  fill(&SpeculationPlan::verification, choice<augur::Verification>("verification", from.verification));
+  if (const std::string text = text_or_empty(from.policy); !text.empty()) {
+    plan.policy = augur::read_policy(text, "policy");
+  }
+  if (from.coupling == 0) plan.coupling = false;
+  return plan;
+}
+
+}  // namespace
+
+augur::EngineOptions engine_options(const augur_engine_options& from) {
+  augur::EngineOptions to;
+  to.model = text_or_empty(from.model);
+  to.draft_model = text_or_empty(from.draft_model);
+  to.threads = from.threads;
+  to.pin_threads = from.pin_threads != 0;
+  to.context = from.context;
+  to.weights = choice<augur::WeightFormat>("weights", from.weights);
+  to.draft_weights = choice<augur::DraftWeightFormat>("draft_weights", from.draft_weights);
+  to.kv = choice<augur::KvFormat>("kv_type", from.kv_type);
+  to.law = choice<augur::ArithmeticLaw>("law", from.law);
+  to.datastore = text_or_empty(from.datastore);
+  to.cost_cache = text_or_empty(from.cost_cache);
+  if (from.warning != nullptr) {
+    to.log = [warning = from.warning, user = from.warning_user](augur::LogLevel level,
+                                                                std::string_view text) {
+      if (level >= augur::LogLevel::Warning) warning(std::string(text).c_str(), user);
+    };
+  }
+  for (const char* text : array("draft_models", from.draft_models, from.draft_model_count)) {
+    to.draft_models.push_back(augur::EngineOptions::NamedDraftModel::parse(text_or_empty(text)));
+  }
+  to.speculation = plan_of(from);
+  return to;
+}
+
+}  // namespace augur::c_api
+
+using namespace augur::c_api;
+
+void augur_engine_options_init(augur_engine_options* options, size_t size) {
+  augur_engine_options out{};
+  out.coupling = 1;
+  give(out, options, size);
+}
