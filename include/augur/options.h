@@ -100,6 +100,9 @@ struct EngineOptions {
   /// Called while loading: what is loaded, and the fraction done, 0 to 1. What it throws ends the load and
   /// comes out of the constructor.
   std::function<void(std::string_view what, double fraction)> progress;
+  /// Read while loading, before each call of `progress` and between the stages; true ends it with an Error of
+  /// kind Cancelled. Must outlive the constructor of the engine; null: nothing cancels it.
+  const std::atomic<bool>* cancel = nullptr;
   std::vector<CustomDrafterType> custom_drafters;  ///< drafters of yours, which plans name as "@NAME"
   std::vector<CustomPolicyType> custom_policies;   ///< policies, likewise
 };

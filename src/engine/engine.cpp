@@ -104,6 +104,27 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
   Result run(Generation& generation);
 };
 
+namespace {
+
+/// Error of kind Cancelled where loading is to end. `what`: what is loaded next, or was loaded.
+void require_wanted(const std::atomic<bool>* cancel, std::string_view what) {
+  if (cancel != nullptr && cancel->load(std::memory_order_relaxed))
+    throw Error(ErrorKind::Cancelled, "loading was cancelled: {}", what);
+}
+
+/// EngineOptions::progress, which is asked first whether loading is to go on. Empty where there is nothing
+/// to ask.
+std::function<void(std::string_view, double)> progress_of(const EngineOptions& options) {
+  if (options.cancel == nullptr) return hosted(options.progress);
+  return
+      [cancel = options.cancel, progress = hosted(options.progress)](std::string_view what, double fraction) {
+        require_wanted(cancel, what);
+        if (progress) progress(what, fraction);
+      };
+}
+
+}  // namespace
+
 Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& options)
     : target(std::move(shared)), log(options.log) {
   // What cannot be is found before anything big is read.
@@ -115,7 +136,9 @@ Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& op
   vocabulary_spec = VocabularySpec::parse(plan.draft_vocabulary).located(parts);
   plan.draft_vocabulary = to_string(vocabulary_spec);
   check_vocabulary();
+  require_wanted(options.cancel, "model");
   if (target->model == nullptr) target->load(options);
+  require_wanted(options.cancel, "model");
   vocabulary.emplace(vocabulary_spec, target->model->fingerprint(), target->tokenizer->eos,
                      target->model->weight_bytes());
   load_drafters(options);
@@ -124,6 +147,7 @@ Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& op
                                                options.grammar_budget);
   decoder = std::make_unique<Decoder>(*target->model);
   prepare_costs(options.cost_cache);
+  require_wanted(options.cancel, "costs");
   prepare_policy(plan, 1);
   info = target->describe();
   log_loaded();
@@ -325,7 +349,7 @@ std::shared_ptr<Engine::Impl> Engine::Impl::make(const EngineOptions& options,
   const OwnEnvironment environment;
   EngineOptions hosting = options;
   hosting.log = hosted(options.log);
-  hosting.progress = hosted(options.progress);
+  hosting.progress = progress_of(options);
   if (target == nullptr) target = std::make_shared<LoadedTarget>(hosting);
   // In a child of fork there are no threads to wait for.
   const auto free = [](Impl* impl) {

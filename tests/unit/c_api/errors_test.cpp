@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -144,6 +145,21 @@ TEST(Errors, AreCaughtByTypeAcrossTheLibrarysBorder) {
   EXPECT_EQ(copy.field(), "here");
   EXPECT_STREQ(copy.what(), "there");
   EXPECT_EQ(augur::QueueFull("full").kind(), augur::ErrorKind::QueueFull);
+}
+
+TEST(Errors, LoadingIsCancelledAfterItsLastProgress) {
+  std::atomic<bool> cancel = false;
+  augur::EngineOptions options;
+  options.model = kModel;
+  options.cost_cache = "none";
+  options.cancel = &cancel;
+  options.progress = [&](std::string_view, double fraction) { cancel = fraction == 1.0; };
+  try {
+    const augur::Engine engine(options);
+    FAIL() << "is loaded";
+  } catch (const augur::Error& error) {
+    EXPECT_EQ(error.kind(), augur::ErrorKind::Cancelled) << error.what();
+  }
 }
 
 }  // namespace
