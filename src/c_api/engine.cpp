@@ -1,4 +1,6 @@
-#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "augur/augur.h"
@@ -14,56 +16,54 @@ using namespace augur::c_api;
 
 augur_engine* augur_load(const augur_engine_options* options) {
   return guarded([&] {
-    const augur_engine_options all =
-        complete(options, augur_engine_options_default(), "augur_engine_options");
-    return new augur_engine{augur::Engine(engine_options(all))};
+    const Loading loading = loading_of(options);
+    return give<augur_engine>(std::make_shared<augur::Engine>(loading.options));
   });
 }
 
 int32_t augur_free(augur_engine* engine) {
-  return guarded(
-      [&] {
-        if (engine == nullptr) return int32_t{0};
-        // Taken for good: whoever comes meanwhile finds it in use.
-        augur::EngineOwner& owner = augur::EngineAccess::owner(engine->engine);
-        if (owner.process().here()) owner.take(augur::EngineOwner::Use::Call, "augur_free()");
-        delete engine;
-        return int32_t{0};
-      },
-      int32_t{-1});
-}
-
-int64_t augur_tokenize(augur_engine* engine, const char* text, int32_t* tokens, size_t capacity) {
-  return guarded(
-      [&] {
-        const std::vector<augur::TokenId> all = checked(engine).tokenize(text_or_empty(text));
-        const auto out = array("tokens", tokens, capacity);
-        std::copy_n(all.begin(), std::min(out.size(), all.size()), out.begin());
-        return static_cast<int64_t>(all.size());
-      },
-      int64_t{-1});
-}
-
-int64_t augur_detokenize(augur_engine* engine, const int32_t* tokens, size_t count, char* text,
-                         size_t capacity) {
-  return guarded(
-      [&] {
-        const std::string all = checked(engine).detokenize(array("tokens", tokens, count));
-        if (const auto out = array("text", text, capacity); !out.empty()) {
-          const size_t length = std::min(out.size() - 1, all.size());
-          std::copy_n(all.begin(), length, out.begin());
-          out[length] = '\0';
-        }
-        return static_cast<int64_t>(all.size());
-      },
-      int64_t{-1});
+  return status([&] {
+    if (engine == nullptr) return;
+    const auto held_engine = held(engine);
+    // Taken for good: whoever comes meanwhile finds it in use.
+    augur::EngineOwner& owner = augur::EngineAccess::owner(*held_engine);
+    if (owner.process().here()) owner.take(augur::EngineOwner::Use::Call, "augur_free()");
+    take(engine);
+  });
 }
 
 augur_result* augur_generate(augur_engine* engine, const augur_request* request,
                              augur_token_callback on_token, void* user) {
   return guarded([&] {
-    augur::Engine& checked_engine = checked(engine);
-    const augur_request all = complete(request, augur_request_default(), "augur_request");
-    return new augur_result{checked_engine.generate(request_of(all), token_callback(on_token, user))};
+    const auto used = held(engine);
+    Asked asked = asked_by(request);
+    const augur::TokenCallback callback = token_callback(on_token, user, std::move(asked.on_event));
+    return give<augur_result>(std::make_shared<GivenResult>(used->generate(asked.request, callback)));
   });
+}
+
+int32_t augur_generate_many(augur_engine* engine, const augur_request* const* requests, size_t count,
+                            int32_t parallel, augur_result_callback on_result, void* user) {
+  return status([&] {
+    const auto used = held(engine);
+    if (on_result == nullptr) throw augur::Error(augur::ErrorKind::Misuse, "on_result is NULL");
+    std::vector<Asked> asked;
+    for (const augur_request* request : array("requests", requests, count))
+      asked.push_back(asked_by(request));
+    std::vector<augur::Request> plain;
+    for (Asked& one : asked) plain.push_back(std::move(one.request));
+    used->generate_many(
+        plain, parallel,
+        [&](std::size_t index, augur::Result result) {
+          on_result(index, give<augur_result>(std::make_shared<GivenResult>(std::move(result))), user);
+        },
+        [&](std::size_t index, const augur::TokenEvent& event) {
+          const augur::TokenCallback& on_event = asked[index].on_event;
+          return !on_event || on_event(event);
+        });
+  });
+}
+
+int32_t augur_engine_forget(augur_engine* engine) {
+  return status([&] { held(engine)->forget(); });
 }

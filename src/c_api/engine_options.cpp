@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/words.h"
+#include "c_api/handles.h"
 #include "c_api/structs.h"
 #include "plan/text.h"
 
@@ -10,14 +11,13 @@ namespace augur::c_api {
 namespace {
 
 /// One of an enumeration's words; null and "" are the first of them.
-template <augur::Worded Enum>
+template <Worded Enum>
 Enum choice(const char* field, const char* word) {
-  return word == nullptr || *word == '\0' ? Enum{} : augur::parse_word<Enum>(field, word);
+  return word == nullptr || *word == '\0' ? Enum{} : parse_word<Enum>(field, word);
 }
 
 /// What spec_types says, and the fields, which have the names of the plan's.
-augur::SpeculationPlan plan_of(const augur_engine_options& from) {
-  using augur::SpeculationPlan;
+SpeculationPlan plan_of(const augur_engine_options& from) {
   SpeculationPlan plan = SpeculationPlan::parse(text_or_empty(from.spec_types));
   // 0, NULL and "" leave a field as it is.
   const auto fill = [&](auto SpeculationPlan::*field, auto value) {
@@ -34,27 +34,34 @@ augur::SpeculationPlan plan_of(const augur_engine_options& from) {
   fill(&SpeculationPlan::exit_layer, from.exit_layer);
   fill(&SpeculationPlan::static_tree, text_or_empty(from.static_tree));
   fill(&SpeculationPlan::draft_vocabulary, text_or_empty(from.draft_vocabulary));
-  fill(&SpeculationPlan::verification, choice<augur::Verification>("verification", from.verification));
+  fill(&SpeculationPlan::verification, choice<Verification>("verification", from.verification));
   if (const std::string text = text_or_empty(from.policy); !text.empty()) {
-    plan.policy = augur::read_policy(text, "policy");
+    plan.policy = read_policy(text, "policy");
   }
   if (from.coupling == 0) plan.coupling = false;
   return plan;
 }
 
+template <class Number>
+void set_unless_0(Number& to, Number value) {
+  if (value != 0) to = value;
+}
+
 }  // namespace
 
-augur::EngineOptions engine_options(const augur_engine_options& from) {
-  augur::EngineOptions to;
+Loading loading_of(const augur_engine_options* given) {
+  const augur_engine_options from = complete(given, augur_engine_options_default(), "augur_engine_options");
+  Loading loading;
+  EngineOptions& to = loading.options;
   to.model = text_or_empty(from.model);
   to.draft_model = text_or_empty(from.draft_model);
   to.threads = from.threads;
   to.pin_threads = from.pin_threads != 0;
   to.context = from.context;
-  to.weights = choice<augur::WeightFormat>("weights", from.weights);
-  to.draft_weights = choice<augur::DraftWeightFormat>("draft_weights", from.draft_weights);
-  to.kv = choice<augur::KvFormat>("kv_type", from.kv_type);
-  to.law = choice<augur::ArithmeticLaw>("law", from.law);
+  to.weights = choice<WeightFormat>("weights", from.weights);
+  to.draft_weights = choice<DraftWeightFormat>("draft_weights", from.draft_weights);
+  to.kv = choice<KvFormat>("kv_type", from.kv_type);
+  to.law = choice<ArithmeticLaw>("law", from.law);
   to.datastore = text_or_empty(from.datastore);
   to.cost_cache = text_or_empty(from.cost_cache);
   if (from.warning != nullptr) {
@@ -63,11 +70,31 @@ augur::EngineOptions engine_options(const augur_engine_options& from) {
       if (level >= augur::LogLevel::Warning) warning(std::string(text).c_str(), user);
     };
   }
+  if (from.progress != nullptr) {
+    to.progress = [progress = from.progress, user = from.progress_user](std::string_view what,
+                                                                        double fraction) {
+      if (progress(std::string(what).c_str(), fraction, user) == 0)
+        throw Error(ErrorKind::Cancelled, "{}: loading was aborted by the progress callback", what);
+    };
+  }
   for (const char* text : array("draft_models", from.draft_models, from.draft_model_count)) {
-    to.draft_models.push_back(augur::EngineOptions::NamedDraftModel::parse(text_or_empty(text)));
+    to.draft_models.push_back(EngineOptions::NamedDraftModel::parse(text_or_empty(text)));
   }
   to.speculation = plan_of(from);
-  return to;
+  to.isa = text_or_empty(from.isa);
+  to.chat_template = text_or_empty(from.chat_template);
+  to.fallback_template = text_or_empty(from.fallback_template);
+  to.template_kwargs = text_or_empty(from.template_kwargs);
+  to.template_date = from.template_date != 0;
+  set_unless_0(to.template_limits.steps, from.template_steps);
+  set_unless_0(to.template_limits.bytes, from.template_bytes);
+  set_unless_0(to.grammar_budget.seconds, from.grammar_seconds);
+  set_unless_0(to.grammar_budget.bytes, from.grammar_bytes);
+  if (from.cancel != nullptr) {
+    loading.cancel = held(from.cancel);
+    to.cancel = loading.cancel.get();
+  }
+  return loading;
 }
 
 }  // namespace augur::c_api
@@ -77,5 +104,5 @@ using namespace augur::c_api;
 void augur_engine_options_init(augur_engine_options* options, size_t size) {
   augur_engine_options out{};
   out.coupling = 1;
-  give(out, options, size);
+  write_defaults(out, options, size);
 }

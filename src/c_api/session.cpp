@@ -1,7 +1,10 @@
+#include <memory>
+#include <thread>
 #include <utility>
 
 #include "augur/augur.h"
 #include "c_api/failure.h"
+#include "c_api/given_result.h"
 #include "c_api/handles.h"
 #include "c_api/request.h"
 #include "c_api/structs.h"
@@ -9,89 +12,193 @@
 
 using namespace augur::c_api;
 
+namespace {
+
+augur::SessionOptions options_of(const augur_session_options& from) {
+  augur::SessionOptions to;
+  to.parallel = from.parallel;
+  to.queue = from.queue;
+  to.memory = from.memory;
+  to.cache_bytes = from.cache_bytes;
+  to.compilers = from.compilers;
+  if (from.draft_nodes != 0) to.drafts.nodes = from.draft_nodes;
+  if (from.draft_depth != 0) to.drafts.depth = from.draft_depth;
+  if (from.draft_topk != 0) to.drafts.topk = from.draft_topk;
+  to.prompt_share = from.prompt_share;
+  to.memory_share = from.memory_share;
+  to.priorities_across_clients = from.priorities_across_clients != 0;
+  return to;
+}
+
+augur::SubmitOptions options_of(const augur_submit_options& from) {
+  augur::SubmitOptions to;
+  to.priority = static_cast<int>(std::clamp<int64_t>(from.priority, INT32_MIN, INT32_MAX));
+  to.client = text_or_empty(from.client);
+  to.tenant = text_or_empty(from.tenant);
+  to.seconds = from.seconds;
+  if (from.on_warnings != nullptr) {
+    to.on_warnings = [call = from.on_warnings, user = from.user](const std::vector<std::string>& warnings) {
+      call(pointers_to(warnings).data(), warnings.size(), user);
+    };
+  }
+  if (from.on_result != nullptr) {
+    to.on_result = [call = from.on_result, user = from.user](const augur::Result& result) {
+      call(0, give<augur_result>(std::make_shared<GivenResult>(result)), user);
+    };
+  }
+  return to;
+}
+
+augur::TextOwner owner_of(const augur_text_owner* given) {
+  if (given == nullptr) return {};
+  const augur_text_owner from = complete(given, augur_text_owner{}, "augur_text_owner");
+  return {.tenant = text_or_empty(from.tenant), .salt = text_or_empty(from.salt)};
+}
+
+augur::Session::TextFileCallback text_file_callback(augur_text_file_callback done, void* user) {
+  return [done, user](const augur::TextFile& file) {
+    if (done == nullptr) return;
+    const augur_text_file given = {.size = sizeof(augur_text_file),
+                                   .tokens = file.tokens,
+                                   .bytes = file.bytes,
+                                   .ms = file.ms,
+                                   .error = file.error.c_str()};
+    done(&given, user);
+  };
+}
+
+std::vector<augur::TokenId> tokens_of(const int32_t* tokens, size_t count) {
+  const auto given = array("tokens", tokens, count);
+  return {given.begin(), given.end()};
+}
+
+}  // namespace
+
 void augur_session_options_init(augur_session_options* options, size_t size) {
   const augur::SessionOptions defaults;
-  give(augur_session_options{.size = 0,
-                             .parallel = defaults.parallel,
-                             .queue = defaults.queue,
-                             .memory = defaults.memory,
-                             .cache_bytes = defaults.cache_bytes},
-       options, size);
+  write_defaults(augur_session_options{.size = 0,
+                                       .parallel = defaults.parallel,
+                                       .queue = defaults.queue,
+                                       .memory = defaults.memory,
+                                       .cache_bytes = defaults.cache_bytes,
+                                       .compilers = defaults.compilers,
+                                       .draft_nodes = 0,
+                                       .draft_depth = 0,
+                                       .draft_topk = 0,
+                                       .prompt_share = defaults.prompt_share,
+                                       .memory_share = defaults.memory_share,
+                                       .priorities_across_clients = defaults.priorities_across_clients},
+                 options, size);
+}
+
+void augur_submit_options_init(augur_submit_options* options, size_t size) {
+  write_defaults(augur_submit_options{}, options, size);
 }
 
 augur_session* augur_session_open(augur_engine* engine, const augur_session_options* options) {
   return guarded([&] {
+    const auto used = held(engine);
     const augur_session_options defaults = augur_session_options_default();
     const augur_session_options all =
         options == nullptr ? defaults : complete(options, defaults, "augur_session_options");
-    return new augur_session{augur::Session(checked(engine), {.parallel = all.parallel,
-                                                              .queue = all.queue,
-                                                              .memory = all.memory,
-                                                              .cache_bytes = all.cache_bytes})};
+    return give<augur_session>(std::make_shared<augur::Session>(*used, options_of(all)));
   });
 }
 
 int32_t augur_session_drain(augur_session* session) {
-  return guarded(
-      [&] {
-        checked(session).drain();
-        return int32_t{0};
-      },
-      int32_t{-1});
+  return status([&] { held(session)->drain(); });
+}
+
+int64_t augur_session_drain_for(augur_session* session, double seconds) {
+  return number([&] { return held(session)->drain(seconds); });
 }
 
 int32_t augur_session_close(augur_session* session) {
-  return guarded(
-      [&] {
-        if (session == nullptr) return int32_t{0};
-        augur::SessionAccess::require_other_thread(session->session, "augur_session_close()");
-        delete session;
-        return int32_t{0};
-      },
-      int32_t{-1});
+  return status([&] {
+    if (session == nullptr) return;
+    const auto closed = held(session);
+    augur::SessionAccess::require_other_thread(*closed, "augur_session_close()");
+    take(session);
+    // No call finds it any more, and those that have found it return soon, because nothing is left to wait
+    // for.
+    closed->drain(0);
+    while (closed.use_count() > 1) std::this_thread::yield();
+  });
+}
+
+augur_ticket* augur_session_submit(augur_session* session, const augur_request* request,
+                                   const augur_submit_options* options) {
+  return guarded([&] {
+    const auto used = held(session);
+    Asked asked = asked_by(request);
+    const augur_submit_options all =
+        options == nullptr ? augur_submit_options_default()
+                           : complete(options, augur_submit_options_default(), "augur_submit_options");
+    augur::SubmitOptions how = options_of(all);
+    how.on_token = token_callback(all.on_token, all.user, std::move(asked.on_event));
+    return give<augur_ticket>(
+        std::make_shared<augur::Ticket>(used->submit(std::move(asked.request), std::move(how))));
+  });
 }
 
 augur_ticket* augur_submit(augur_session* session, const augur_request* request, int32_t priority,
                            augur_token_callback on_token, void* user) {
-  return guarded([&] {
-    augur::Session& checked_session = checked(session);
-    const augur_request all = complete(request, augur_request_default(), "augur_request");
-    augur::SubmitOptions options;
-    options.priority = priority;
-    options.on_token = token_callback(on_token, user);
-    return new augur_ticket{checked_session.submit(request_of(all), std::move(options))};
+  augur_submit_options options = augur_submit_options_default();
+  options.priority = priority;
+  options.on_token = on_token;
+  options.user = user;
+  return augur_session_submit(session, request, &options);
+}
+
+int32_t augur_session_get_load(const augur_session* session, augur_session_load* load) {
+  return status([&] {
+    const augur::SessionLoad from = held(session)->load();
+    answer({.size = 0,
+            .running = static_cast<int64_t>(from.running),
+            .waiting = static_cast<int64_t>(from.waiting),
+            .steps = from.steps,
+            .preemptions = from.preemptions,
+            .memory = from.memory,
+            .memory_in_use = from.memory_in_use,
+            .memory_running = from.memory_running,
+            .page_tokens = from.page_tokens,
+            .page_bytes = from.page_bytes,
+            .keeps_texts = from.keeps_texts,
+            .cache_bytes_in_use = from.cache_bytes_in_use,
+            .prompt_tokens = from.prompt_tokens,
+            .cached_tokens = from.cached_tokens,
+            .drafted_tokens = from.drafted_tokens,
+            .accepted_tokens = from.accepted_tokens},
+           load, "augur_session_load");
   });
 }
 
-int32_t augur_cancel(augur_ticket* ticket) {
-  return guarded(
-      [&] {
-        if (ticket != nullptr) ticket->ticket.cancel();
-        return int32_t{0};
-      },
-      int32_t{-1});
-}
-
-int32_t augur_ended(const augur_ticket* ticket) {
-  return guarded([&] { return int32_t{ticket == nullptr || ticket->ticket.ended()}; }, int32_t{-1});
-}
-
-augur_result* augur_wait(const augur_ticket* ticket) {
-  return guarded([&] {
-    if (ticket == nullptr) throw augur::Error(augur::ErrorKind::Misuse, "the ticket is NULL");
-    augur::Result result = ticket->ticket.wait();
-    std::exception_ptr failure;
-    if (result.finish_reason == augur::FinishReason::Error) {
-      failure = std::make_exception_ptr(augur::Error(
-          {result.error_kind.value_or(augur::ErrorKind::Internal), result.refused_field}, result.error));
-      if (result.tokens.empty()) std::rethrow_exception(failure);
-    }
-    auto* const given = new augur_result{std::move(result)};
-    if (failure) note(failure);
-    return given;
+int32_t augur_session_save_text(augur_session* session, const int32_t* tokens, size_t count, const char* path,
+                                const augur_text_owner* owner, augur_text_file_callback done, void* user) {
+  return status([&] {
+    held(session)->save_text(tokens_of(tokens, count), text_or_empty(path), text_file_callback(done, user),
+                             owner_of(owner));
   });
 }
 
-void augur_ticket_free(augur_ticket* ticket) {
-  delete ticket;
+int32_t augur_session_load_text(augur_session* session, const char* path, const augur_text_owner* owner,
+                                augur_text_file_callback done, void* user) {
+  return status([&] {
+    held(session)->load_text(text_or_empty(path), text_file_callback(done, user), owner_of(owner));
+  });
+}
+
+int32_t augur_session_forget_text(augur_session* session, const int32_t* tokens, size_t count,
+                                  const augur_text_owner* owner, augur_text_file_callback done, void* user) {
+  return status([&] {
+    held(session)->forget_text(tokens_of(tokens, count), text_file_callback(done, user), owner_of(owner));
+  });
+}
+
+int32_t augur_session_ping(augur_session* session, void (*done)(void* user), void* user) {
+  return status([&] {
+    const auto used = held(session);
+    if (done == nullptr) throw augur::Error(augur::ErrorKind::Misuse, "done is NULL");
+    used->ping([done, user] { done(user); });
+  });
 }
