@@ -11,6 +11,7 @@
 #include "augur/sampling_options.h"
 
 namespace augur {
+inline namespace abi1 {
 
 /// What a drafter is asked for. All spans are valid during the call.
 struct DraftRequest {
@@ -101,4 +102,5 @@ struct CustomDrafterType {
   std::function<void()> forget = {};  ///< called by Engine::forget(); may be empty
 };
 
+}  // namespace abi1
 }  // namespace augur

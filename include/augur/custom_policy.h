@@ -12,6 +12,7 @@
 #include "augur/sampling_options.h"
 
 namespace augur {
+inline namespace abi1 {
 
 /// A drafted tree, [nodes]. Node 0 is the root, the newest token of the text; a parent precedes its children.
 /// Valid during the call.
@@ -109,4 +110,5 @@ struct CustomPolicyType {
   std::function<void()> forget = {};  ///< called by Engine::forget(); may be empty
 };
 
+}  // namespace abi1
 }  // namespace augur

@@ -2,6 +2,7 @@
 #include <limits>
 
 namespace augur {
+inline namespace abi1 {
 
 /// What policies may count on about the drafter they steer.
 struct DrafterTraits {
@@ -26,4 +27,5 @@ struct DrafterTraits {
   bool one_branch() const { return one_shot && !branching; }
 };
 
+}  // namespace abi1
 }  // namespace augur

@@ -4,6 +4,7 @@
 #include <string_view>
 
 namespace augur {
+inline namespace abi1 {
 
 /// How much a line of the log matters. A program shows the levels from one on; later versions may have more.
 enum class LogLevel : std::uint8_t {
@@ -22,4 +23,5 @@ constexpr std::string_view name(LogLevel level) {
 /// thrown and do not come here. The library itself writes to no stream.
 using LogCallback = std::function<void(LogLevel level, std::string_view text)>;
 
+}  // namespace abi1
 }  // namespace augur

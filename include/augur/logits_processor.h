@@ -5,6 +5,7 @@
 #include "augur/sampling_options.h"
 
 namespace augur {
+inline namespace abi1 {
 
 /// Changes the logits of one place of a text before the next token is drawn there.
 ///
@@ -25,4 +26,5 @@ namespace augur {
 /// that is all -infinity, is an Error with the field "logits_processors".
 using LogitsProcessor = std::function<void(std::span<const TokenId> tokens, std::span<float> logits)>;
 
+}  // namespace abi1
 }  // namespace augur

@@ -5,14 +5,16 @@
 #include "augur/session.h"
 
 namespace augur {
+inline namespace abi1 {
 
 /// Bytes of memory that an engine takes. Figures are of this process alone, unless they say something else.
 struct MemoryEstimate {
   /// Files that are mapped and read while they are loaded. The system may drop their pages at any time; all
   /// processes and engines share them.
   std::int64_t mapped = 0;
-  std::int64_t weights = 0;        ///< the model's packed matrices, which engines of one file share
-  std::int64_t draft_weights = 0;  ///< the same of draft models and heads; with DraftWeightFormat::Auto at most
+  std::int64_t weights = 0;  ///< the model's packed matrices, which engines of one file share
+  std::int64_t draft_weights =
+      0;  ///< the same of draft models and heads; with DraftWeightFormat::Auto at most
   /// What a forward pass works in, the tokenizer, and what does not depend on the texts. Each engine has its
   /// own.
   std::int64_t workspace = 0;
@@ -36,4 +38,5 @@ MemoryEstimate estimate_memory(const EngineOptions& options, int parallel = 1);
 /// set.
 MemoryEstimate estimate_memory(const EngineOptions& options, const SessionOptions& session);
 
+}  // namespace abi1
 }  // namespace augur

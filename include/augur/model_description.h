@@ -9,10 +9,11 @@
 #include "augur/options.h"
 
 namespace augur {
+inline namespace abi1 {
 
 /// What a model's files say of it, without its weights being read. Owns all that it has.
 struct ModelDescription {
-  std::string path;  ///< as it was given; of ModelContent its name
+  std::string path;   ///< as it was given; of ModelContent its name
   bool gguf = false;  ///< a GGUF file; otherwise a Hugging Face folder, or a part of one
 
   /// A file with weights: one, or each of those that the model is split into.
@@ -78,4 +79,5 @@ ModelDescription describe_model(const std::string& path);
 /// The same of a GGUF file in memory or of an open one; `name` stands for its path.
 ModelDescription describe_model(const ModelContent& content, const std::string& name = {});
 
+}  // namespace abi1
 }  // namespace augur

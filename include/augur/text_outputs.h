@@ -9,6 +9,7 @@
 #include "augur/sampling_options.h"
 
 namespace augur {
+inline namespace abi1 {
 
 // What the model makes of given texts, without generating: Engine::logits(), hidden_states(), embed(),
 // score(), score_many().
@@ -47,4 +48,5 @@ struct TextScore {
 /// Called with every text's score as soon as it is known, in the order of the texts.
 using ScoreCallback = std::function<void(std::size_t index, TextScore score)>;
 
+}  // namespace abi1
 }  // namespace augur

@@ -59,8 +59,8 @@ SharedParts::Parts SharedParts::alive(const Entry& entry) {
   return parts;
 }
 
-bool SharedParts::wait_for(const Loading& loading, const std::string& key,
-                             std::unique_lock<std::mutex>& lock, const Progress& progress) {
+bool SharedParts::wait_for(const Loading& loading, const std::string& key, std::unique_lock<std::mutex>& lock,
+                           const Progress& progress) {
   const auto going_on = [&] {
     const auto it = entries_.find(key);
     return it != entries_.end() && it->second.loading.get() == &loading;
@@ -87,8 +87,7 @@ bool SharedParts::wait_for(const Loading& loading, const std::string& key,
 }
 
 SharedParts::Parts SharedParts::make_and_keep(const std::string& key, const Make& make,
-                                                   const Progress& progress,
-                                                   std::unique_lock<std::mutex>& lock) {
+                                              const Progress& progress, std::unique_lock<std::mutex>& lock) {
   tidy();
   const auto loading = std::make_shared<Loading>();
   entries_[key] = {.parts = {}, .loading = loading};

@@ -52,7 +52,7 @@ class SharedParts {
   bool wait_for(const Loading& loading, const std::string& key, std::unique_lock<std::mutex>& lock,
                 const Progress& progress);
   Parts make_and_keep(const std::string& key, const Make& make, const Progress& progress,
-                       std::unique_lock<std::mutex>& lock);
+                      std::unique_lock<std::mutex>& lock);
   /// Drops what no engine uses any more.
   void tidy();
 

@@ -95,7 +95,8 @@ class Describing {
     }
     for (auto& [path, file] : files) found_.files.push_back(std::move(file));
     for (auto& [dtype, type] : types) found_.weight_types.push_back(std::move(type));
-    std::ranges::stable_sort(found_.weight_types, std::ranges::greater(), &ModelDescription::WeightType::bytes);
+    std::ranges::stable_sort(found_.weight_types, std::ranges::greater(),
+                             &ModelDescription::WeightType::bytes);
   }
 
   void describe_drafting() {
@@ -116,15 +117,14 @@ ModelDescription describe(const Checkpoint& checkpoint) {
 }
 
 }  // namespace
+}  // namespace augur
 
-ModelDescription describe_model(const std::string& path) {
+augur::ModelDescription augur::describe_model(const std::string& path) {
   const OwnEnvironment environment;
   return describe(Checkpoint::open(path));
 }
 
-ModelDescription describe_model(const ModelContent& content, const std::string& name) {
+augur::ModelDescription augur::describe_model(const ModelContent& content, const std::string& name) {
   const OwnEnvironment environment;
   return describe(open_model(content, name));
 }
-
-}  // namespace augur

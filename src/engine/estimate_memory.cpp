@@ -78,21 +78,23 @@ DraftSize draft_size(const Checkpoint& draft, std::string_view type, const Engin
 }
 
 }  // namespace
+}  // namespace augur
 
-MemoryEstimate estimate_memory(const EngineOptions& options, int parallel) {
+augur::MemoryEstimate augur::estimate_memory(const EngineOptions& options, int parallel) {
   const OwnEnvironment environment;
   if (parallel < 1 || parallel > Engine::kMostParallel)
     throw Error(refused("parallel"), "{} texts at once: expected 1 to {}", parallel, Engine::kMostParallel);
   const Checkpoint checkpoint = open_model(options.model_content, options.model);
-  const ModelSize target = size_of(
-      checkpoint, {.weights = options.weights, .kv = options.kv, .context = options.context});
+  const ModelSize target =
+      size_of(checkpoint, {.weights = options.weights, .kv = options.kv, .context = options.context});
   const std::int64_t logit_rows = options.speculation.plain() ? 1 : kLogitRows;
-  MemoryEstimate estimate{.mapped = target.stored_bytes,
-                          .weights = target.weight_bytes,
-                          .workspace = target.workspace_bytes + kFixedBytes +
-                                       target.vocab * (kTokenizerBytes + logit_rows * std::int64_t{sizeof(float)}),
-                          .token = token_bytes(target.cache),
-                          .text = text_bytes(target.cache, target.context)};
+  MemoryEstimate estimate{
+      .mapped = target.stored_bytes,
+      .weights = target.weight_bytes,
+      .workspace = target.workspace_bytes + kFixedBytes +
+                   target.vocab * (kTokenizerBytes + logit_rows * std::int64_t{sizeof(float)}),
+      .token = token_bytes(target.cache),
+      .text = text_bytes(target.cache, target.context)};
   const auto add = [&](const DraftSize& draft) {
     estimate.mapped += draft.stored;
     estimate.draft_weights += draft.weights;
@@ -114,7 +116,7 @@ MemoryEstimate estimate_memory(const EngineOptions& options, int parallel) {
   return estimate;
 }
 
-MemoryEstimate estimate_memory(const EngineOptions& options, const SessionOptions& session) {
+augur::MemoryEstimate augur::estimate_memory(const EngineOptions& options, const SessionOptions& session) {
   MemoryEstimate estimate = estimate_memory(options, session.parallel);
   estimate.kept = session.cache_bytes;
   if (session.memory > 0) {
@@ -123,5 +125,3 @@ MemoryEstimate estimate_memory(const EngineOptions& options, const SessionOption
   }
   return estimate;
 }
-
-}  // namespace augur

@@ -4,7 +4,7 @@
 usage: interface_test.py SOURCE LIBRARY
 
 Each public C++ header has its names in the inline namespace of the binary interface's number (version.h), but for
-forward declarations of what is not public. The library exports the functions that augur.h declares, and of C++ only
+forward declarations of what is not public. The library exports the functions that augur.h and its parts declare, and of C++ only
 functions and data of that namespace's classes: no templates, no inline functions, nothing of an implementation. It
 needs the libraries that docs/abi.md names, and its SONAME has the number.
 """
@@ -47,7 +47,8 @@ for header in headers:
 text = (source / "src/c_api/exports.map").read_text()
 problems += [f"src/c_api/exports.map: {name} is not in abi{number}" for name in re.findall(r"augur::(?!abi%s::)\w+" % number, text)]
 
-code = re.sub(r"/\*.*?\*/", "", (source / "include/augur/augur.h").read_text(), flags=re.S)
+c_headers = [source / "include/augur/augur.h", *(source / "include/augur/c").glob("*.h")]
+code = re.sub(r"/\*.*?\*/", "", "".join(header.read_text() for header in c_headers), flags=re.S)
 declared = set(re.findall(r"^(?!static|typedef).*?\b(augur_\w+)\(", code, re.M))
 exported = [line.split(" ", 2)[1:] for line in output("nm", "-DC", "--defined-only", library).splitlines()]
 expect_equal("functions of C", {name for kind, name in exported if name.startswith("augur_")}, declared)

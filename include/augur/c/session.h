@@ -21,9 +21,9 @@ typedef struct augur_ticket augur_ticket;
 /* The fields of SessionOptions in augur/session.h. */
 typedef struct augur_session_options {
   size_t size;
-  int32_t parallel;    /* requests that are decoded at once (16) */
-  int32_t queue;       /* requests that may wait for their turn (1024) */
-  int64_t memory;      /* bytes for the caches of requests and of kept texts; 0: a quarter of what is available */
+  int32_t parallel; /* requests that are decoded at once (16) */
+  int32_t queue;    /* requests that may wait for their turn (1024) */
+  int64_t memory; /* bytes for the caches of requests and of kept texts; 0: a quarter of what is available */
   int64_t cache_bytes; /* part of memory for texts kept for later requests (1 GiB) */
   int32_t compilers;   /* threads that compile requests' grammars */
   int32_t draft_nodes; /* most nodes of a step that the plan of one request may ask for; 0: no limit */

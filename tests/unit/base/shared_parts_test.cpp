@@ -56,16 +56,16 @@ class HeldLoader {
  public:
   HeldLoader(SharedParts& shared, const std::string& key, bool fails)
       : parts_(std::async(std::launch::async, [this, &shared, key, fails] {
-          return shared.get(
-              key,
-              [&](const SharedParts::Progress& progress) {
-                progress(0.5);
-                making_ = true;
-                if (!poll_until([&] { return released_.load(); })) throw std::runtime_error("never released");
-                if (fails) throw std::runtime_error("this one fails");
-                return one_part();
-              },
-              {});
+          return shared.get(key,
+                            [&](const SharedParts::Progress& progress) {
+                              progress(0.5);
+                              making_ = true;
+                              if (!poll_until([&] { return released_.load(); }))
+                                throw std::runtime_error("never released");
+                              if (fails) throw std::runtime_error("this one fails");
+                              return one_part();
+                            },
+                            {});
         })) {
     if (!poll_until([&] { return making_.load(); })) throw std::runtime_error("never makes");
   }

@@ -79,8 +79,8 @@ double anonymous_memory() {
   return 0;
 }
 
-/// What one engine of the options takes of anonymous memory that has read a prompt of so many tokens, and two,
-/// in a process that has none.
+/// What one engine of the options takes of anonymous memory that has read a prompt of so many tokens, and
+/// two, in a process that has none.
 struct Taken {
   double one = 0, two = 0;
 };
@@ -123,7 +123,8 @@ TEST(LoadingTwice, TakesLittleMoreMemoryThanOnce) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer's memory is not the engine's";
   const std::string models = std::string(AUGUR_SOURCE_DIR) + "/models/";
   for (const std::string draft : {"", "smollm2-draft-11m", "smollm2-eagle3"}) {
-    const Taken taken = taken_in_a_child(options_of(smollm2_path(), draft.empty() ? draft : models + draft), 8);
+    const Taken taken =
+        taken_in_a_child(options_of(smollm2_path(), draft.empty() ? draft : models + draft), 8);
     ASSERT_GT(taken.one, 50e6) << draft;
     EXPECT_LT(taken.two, 1.1 * taken.one) << draft << ": " << taken.one / 1e6 << " MB, " << taken.two / 1e6;
     RecordProperty("one_mb" + draft, std::to_string(taken.one / 1e6));
@@ -243,7 +244,8 @@ TEST_F(ModelContentTest, HostileBytesAreErrors) {
     }
     return std::nullopt;
   };
-  for (const std::size_t length : {std::size_t{0}, std::size_t{3}, std::size_t{24}, std::size_t{1000}, whole.size() / 2, whole.size() - 64}) {
+  for (const std::size_t length : {std::size_t{0}, std::size_t{3}, std::size_t{24}, std::size_t{1000},
+                                   whole.size() / 2, whole.size() - 64}) {
     const std::vector<char> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
     const char none = 0;
     const auto bytes = length == 0 ? std::as_bytes(std::span(&none, 0)) : bytes_of(cut);
@@ -298,8 +300,7 @@ TEST(DescribedModel, IsThatOfTheFileAndOfItsBytes) {
 }
 
 TEST(DescribedModel, MayBeAHead) {
-  const ModelDescription head =
-      describe_model(std::string(AUGUR_SOURCE_DIR) + "/models/smollm2-eagle3");
+  const ModelDescription head = describe_model(std::string(AUGUR_SOURCE_DIR) + "/models/smollm2-eagle3");
   EXPECT_EQ(head.head_type, "eagle3");
   EXPECT_THAT(head.head_target, AllOf(HasSubstr("30 layers"), HasSubstr("576 wide")));
   EXPECT_FALSE(head.shape) << "it is no model";
@@ -324,7 +325,8 @@ TEST(DescribedModel, NamesWhatIsWrong) {
 /// What is known without loading is what the loaded model has.
 TEST(EstimatedMemory, HasTheWeightsAndCachesOfTheLoadedModel) {
   const TemporaryFolder folder;
-  for (const fs::path& path : {stories_path(), testing_support::write_quantised_stories(folder.path(), DType::Q8_0)}) {
+  for (const fs::path& path :
+       {stories_path(), testing_support::write_quantised_stories(folder.path(), DType::Q8_0)}) {
     for (const KvFormat kv : {KvFormat::Auto, KvFormat::F32}) {
       EngineOptions options = options_of(path);
       options.kv = kv;
@@ -332,7 +334,8 @@ TEST(EstimatedMemory, HasTheWeightsAndCachesOfTheLoadedModel) {
       const MemoryEstimate estimate = estimate_memory(options, 3);
       Engine engine(options);
       std::int64_t weights = 0;
-      EngineAccess::model(engine).visit_matrices([&](const PackedMatrix& matrix) { weights += matrix.bytes(); });
+      EngineAccess::model(engine).visit_matrices(
+          [&](const PackedMatrix& matrix) { weights += matrix.bytes(); });
       EXPECT_EQ(estimate.weights, weights);
       KvCache cache = EngineAccess::model(engine).make_cache();
       cache.reserve(300).commit_prefix(300);
