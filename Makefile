@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 SOURCES = $(shell git ls-files '*.cpp' '*.h')
 
 .DEFAULT_GOAL := build
-.PHONY: help bootstrap configure build train demo test bench install format format-check tidy docs site clean
+.PHONY: help bootstrap configure build train demo test test-python bench install format format-check tidy docs site clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 16
@@ -30,6 +30,9 @@ demo: bootstrap  ## builds the engine alone; three prompts on a real model, plai
 
 test: build      ## build and run every test; the last line counts them
 	@scripts/run_tests.sh $(PRESET)
+
+test-python: bootstrap ## the Python package: its wheel, types and tests (tests/run_python.sh)
+	@tests/run_python.sh
 
 bench: configure ## kernels and whole model on this machine
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target augur_program augur_lab_program

@@ -150,6 +150,12 @@ job_tidy() {
   check "clang-tidy, part $1 of $2" make tidy FILES="$(find src -name '*.cpp' | sort | part_of "$@" | paste -sd' ')"
 }
 
+# The Python package: its wheel from the objects that are there, its types, its tests.
+job_python() {
+  built release augur_program augur_lab_program augur_shared || return
+  tests "python" tests/run_python.sh -q
+}
+
 # A release of this commit, made and proved in clean roots, and its binary interface beside the last release's.
 job_package() {
   heading "package"

@@ -2,10 +2,11 @@
 # Installs the Debian packages that Augur is built with. Only missing ones: with everything in place it
 # changes nothing, needs no privileges and takes a fraction of a second.
 #
-# usage: scripts/bootstrap.sh [--dev] [--train] [--release]
+# usage: scripts/bootstrap.sh [--dev] [--train] [--release] [--missing]
 #   --dev    clang's format, tidy and fuzzing tools, and what checks with real clients need, too
 #   --train  what `augur train` is built with, too (libtorch)
 #   --release  what scripts/release.sh makes packages and an image with, too
+#   --missing  only prints which are missing; nothing on systems without dpkg
 # AUGUR_SKIP_BOOTSTRAP=1 trusts that the tools are there (other distributions, containers without apt).
 set -euo pipefail
 
@@ -24,18 +25,21 @@ train_packages=(libtorch-dev)
 release_packages=(abigail-tools debhelper dpkg-dev lintian help2man man-db patchelf mmdebstrap umoci curl systemd xz-utils)
 
 packages=("${build_packages[@]}")
+only_list=0
 for option in "$@"; do
   case "$option" in
     --dev) packages+=("${dev_packages[@]}") ;;
     --train) packages+=("${train_packages[@]}") ;;
     --release) packages+=("${release_packages[@]}") ;;
-    *) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    --missing) only_list=1 ;;
+    *) sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
 done
 
 [[ "${AUGUR_SKIP_BOOTSTRAP:-0}" == 1 ]] && exit 0
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  [[ $only_list == 1 ]] && exit 0
   echo "bootstrap: this is not a Debian-like system. Install the equivalents of:" >&2
   echo "  ${packages[*]}" >&2
   echo "and run again with AUGUR_SKIP_BOOTSTRAP=1." >&2
@@ -49,6 +53,10 @@ for package in "${packages[@]}"; do
   grep -qx "installed $package" <<<"$installed" || missing+=("$package")
 done
 [[ ${#missing[@]} -eq 0 ]] && exit 0
+if [[ $only_list == 1 ]]; then
+  echo "${missing[*]}"
+  exit 0
+fi
 
 as_root=()
 if [[ $EUID -ne 0 ]]; then
