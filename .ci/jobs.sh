@@ -156,6 +156,12 @@ job_python() {
   tests "python" tests/run_python.sh -q
 }
 
+# The Python package with lm-eval, Ray and notebooks.
+job_python_extras() {
+  built release augur_program augur_lab_program augur_shared || return
+  AUGUR_PYTHON_EXTRAS=1 tests "python extras" tests/run_python.sh -q -k "lm_eval or ray or notebooks or examples"
+}
+
 # A release of this commit, made and proved in clean roots, and its binary interface beside the last release's.
 job_package() {
   heading "package"
