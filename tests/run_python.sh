@@ -25,7 +25,7 @@ if [[ $(cat "$venv/installed" 2>/dev/null) != "$wanted" ]]; then
   done
   echo "$wanted" >"$venv/installed"
 fi
-wheel=$(scripts/wheel.sh --python "$venv/bin/python" --build build/release build/python)
+wheel=$(deploy/release/wheel.sh --python "$venv/bin/python" --build build/release build/python)
 echo "$wheel, $(($(stat -c %s "$wheel") >> 20)) MiB"
 "$venv/bin/pip" install -q --disable-pip-version-check --force-reinstall --no-deps --no-index "$wheel"
 "$venv/bin/python" -m mypy --config-file pyproject.toml

@@ -2,12 +2,12 @@
 # Builds the wheel of the Python package for other machines: with the libraries that it loads, their licences, and the tag
 # that auditwheel finds (docs/python.md). Prints its path.
 #
-# usage: scripts/wheel.sh [--python PYTHON] [--build FOLDER] OUT
+# usage: deploy/release/wheel.sh [--python PYTHON] [--build FOLDER] OUT
 #   --python  an interpreter with the packages of python/requirements.txt (python3): 3.11, or 3.12 and newer, whose wheel
 #             is for all of these
 #   --build   CMake's folder (build/python/TAG); that of an earlier build, build/release, is left as it was configured
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 python=python3
 build=
 while [[ $# -gt 1 ]]; do
