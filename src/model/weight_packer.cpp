@@ -279,7 +279,7 @@ void WeightPacker::pack_all(ThreadPool& pool, const std::function<void(double)>&
       for (std::size_t i;
            !failed.load(std::memory_order_relaxed) && (i = next.fetch_add(1)) < chunks.size();) {
         pack(*chunks[i].job, chunks[i].first, chunks[i].count, scratch);
-        if (team.rank() == 0 && progress) {
+        if (team.rank() == 0 && progress && i + 1 < chunks.size()) {
           progress(static_cast<double>(i + 1) / static_cast<double>(chunks.size()));
         }
       }

@@ -41,6 +41,7 @@ augur_engine_options usual_options(const struct place* place) {
   options.spec_types = "draft,ngram:n-max=4";
   options.threads = 2;
   options.cost_cache = "none";
+  options.draft_weights = "native"; /* not by times */
   return options;
 }
 

@@ -53,6 +53,7 @@ inline EngineOptions usual_feature_options() {
   options.speculation = SpeculationPlan::parse("draft,ngram:n-max=4");
   options.threads = 2;
   options.cost_cache = "none";
+  options.draft_weights = DraftWeightFormat::Native;  // not by times
   return options;
 }
 
