@@ -17,7 +17,10 @@ using namespace augur::c_api;
 augur_engine* augur_load(const augur_engine_options* options) {
   return guarded([&] {
     const Loading loading = loading_of(options);
-    return give<augur_engine>(std::make_shared<augur::Engine>(loading.options));
+    auto engine = std::make_shared<augur::Engine>(loading.options);
+    augur_engine* const given = give<augur_engine>(std::move(engine));
+    if (loading.release != nullptr) loading.release->due();
+    return given;
   });
 }
 

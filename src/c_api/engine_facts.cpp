@@ -28,7 +28,9 @@ int32_t augur_engine_get_info(const augur_engine* engine, augur_model_info* info
             .end_token_count = from.end_tokens.size(),
             .bos_token = from.bos_token.c_str(),
             .eos_token = from.eos_token.c_str(),
-            .fingerprint = from.fingerprint.c_str()},
+            .fingerprint = from.fingerprint.c_str(),
+            .hidden = from.hidden,
+            .layers = from.layers},
            info, "augur_model_info");
   });
 }

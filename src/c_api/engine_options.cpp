@@ -1,6 +1,8 @@
 #include "c_api/engine_options.h"
 
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/words.h"
 #include "c_api/handles.h"
@@ -42,6 +44,20 @@ SpeculationPlan plan_of(const augur_engine_options& from) {
   return plan;
 }
 
+/// What goes to the log, and its warnings to those who ask for these alone.
+LogCallback log_of(const augur_engine_options& from) {
+  if (from.log == nullptr && from.warning == nullptr) return {};
+  return [log = from.log, log_user = from.log_user, warning = from.warning, warning_user = from.warning_user](
+             LogLevel level, std::string_view text) {
+    const std::string line(text);
+    if (log != nullptr) log(static_cast<std::int32_t>(level), line.c_str(), log_user);
+    if (warning != nullptr && level >= LogLevel::Warning) warning(line.c_str(), warning_user);
+  };
+}
+static_assert(static_cast<int>(LogLevel::Debug) == AUGUR_LOG_DEBUG);
+static_assert(static_cast<int>(LogLevel::Info) == AUGUR_LOG_INFO);
+static_assert(static_cast<int>(LogLevel::Warning) == AUGUR_LOG_WARNING);
+
 template <class Number>
 void set_unless_0(Number& to, Number value) {
   if (value != 0) to = value;
@@ -64,12 +80,7 @@ Loading loading_of(const augur_engine_options* given) {
   to.law = choice<ArithmeticLaw>("law", from.law);
   to.datastore = text_or_empty(from.datastore);
   to.cost_cache = text_or_empty(from.cost_cache);
-  if (from.warning != nullptr) {
-    to.log = [warning = from.warning, user = from.warning_user](augur::LogLevel level,
-                                                                std::string_view text) {
-      if (level >= augur::LogLevel::Warning) warning(std::string(text).c_str(), user);
-    };
-  }
+  to.log = log_of(from);
   if (from.progress != nullptr) {
     to.progress = [progress = from.progress, user = from.progress_user](std::string_view what,
                                                                         double fraction) {
@@ -90,6 +101,11 @@ Loading loading_of(const augur_engine_options* given) {
   set_unless_0(to.template_limits.bytes, from.template_bytes);
   set_unless_0(to.grammar_budget.seconds, from.grammar_seconds);
   set_unless_0(to.grammar_budget.bytes, from.grammar_bytes);
+  if (from.model_content != nullptr) {
+    GivenContent given_content = content_of(from.model_content);
+    to.model_content = std::move(given_content.content);
+    loading.release = std::move(given_content.release);
+  }
   if (from.cancel != nullptr) {
     loading.cancel = held(from.cancel);
     to.cancel = loading.cancel.get();

@@ -8,6 +8,7 @@
 
 #include "augur/augur.h"
 #include "augur/engine.h"
+#include "augur/model_description.h"
 #include "augur/session.h"
 #include "c_api/failure.h"
 #include "c_api/given_result.h"
@@ -43,6 +44,11 @@ template <>
 struct Behind<augur_costs> {
   using Object = const MeasuredCosts;
   static constexpr std::string_view kName = "costs";
+};
+template <>
+struct Behind<augur_model_description> {
+  using Object = const ModelDescription;
+  static constexpr std::string_view kName = "model description";
 };
 template <>
 struct Behind<augur_session> {

@@ -7,28 +7,13 @@
 #include "c_api/given_result.h"
 #include "c_api/handles.h"
 #include "c_api/request.h"
+#include "c_api/session_options.h"
 #include "c_api/structs.h"
 #include "session/session_access.h"
 
 using namespace augur::c_api;
 
 namespace {
-
-augur::SessionOptions options_of(const augur_session_options& from) {
-  augur::SessionOptions to;
-  to.parallel = from.parallel;
-  to.queue = from.queue;
-  to.memory = from.memory;
-  to.cache_bytes = from.cache_bytes;
-  to.compilers = from.compilers;
-  if (from.draft_nodes != 0) to.drafts.nodes = from.draft_nodes;
-  if (from.draft_depth != 0) to.drafts.depth = from.draft_depth;
-  if (from.draft_topk != 0) to.drafts.topk = from.draft_topk;
-  to.prompt_share = from.prompt_share;
-  to.memory_share = from.memory_share;
-  to.priorities_across_clients = from.priorities_across_clients != 0;
-  return to;
-}
 
 augur::SubmitOptions options_of(const augur_submit_options& from) {
   augur::SubmitOptions to;
@@ -74,23 +59,6 @@ std::vector<augur::TokenId> tokens_of(const int32_t* tokens, size_t count) {
 
 }  // namespace
 
-void augur_session_options_init(augur_session_options* options, size_t size) {
-  const augur::SessionOptions defaults;
-  write_defaults(augur_session_options{.size = 0,
-                                       .parallel = defaults.parallel,
-                                       .queue = defaults.queue,
-                                       .memory = defaults.memory,
-                                       .cache_bytes = defaults.cache_bytes,
-                                       .compilers = defaults.compilers,
-                                       .draft_nodes = 0,
-                                       .draft_depth = 0,
-                                       .draft_topk = 0,
-                                       .prompt_share = defaults.prompt_share,
-                                       .memory_share = defaults.memory_share,
-                                       .priorities_across_clients = defaults.priorities_across_clients},
-                 options, size);
-}
-
 void augur_submit_options_init(augur_submit_options* options, size_t size) {
   write_defaults(augur_submit_options{}, options, size);
 }
@@ -98,10 +66,7 @@ void augur_submit_options_init(augur_submit_options* options, size_t size) {
 augur_session* augur_session_open(augur_engine* engine, const augur_session_options* options) {
   return guarded([&] {
     const auto used = held(engine);
-    const augur_session_options defaults = augur_session_options_default();
-    const augur_session_options all =
-        options == nullptr ? defaults : complete(options, defaults, "augur_session_options");
-    return give<augur_session>(std::make_shared<augur::Session>(*used, options_of(all)));
+    return give<augur_session>(std::make_shared<augur::Session>(*used, options_of(options)));
   });
 }
 

@@ -669,6 +669,30 @@ class RandomCalls {
             "augur_get_speculation_policy");
   }
 
+  void describe() {
+    const std::string model = model_text();
+    const std::string bytes = "GGUF\3";
+    Sized<augur_model_content> content{.known = augur_model_content_default()};
+    if (choices_.once_in(3)) content.known.descriptor = integer();
+    if (choices_.once_in(2)) content.known.bytes = bytes.data();
+    content.known.byte_count = choices_.below(bytes.size() + 1);
+    resize(content);
+    augur_model_description* const description = augur_describe_model(
+        rarely() ? text() : model.c_str(), choices_.once_in(2) ? nullptr : &content.known);
+    refused(description == nullptr, "augur_describe_model");
+    Sized<augur_model_facts> facts;
+    Sized<augur_model_file> file;
+    facts.known.size = sizeof(facts.known);
+    file.known.size = sizeof(file.known);
+    resize(facts);
+    resize(file);
+    refused(augur_model_description_get_facts(description, or_null(facts)) < 0,
+            "augur_model_description_get_facts");
+    refused(augur_model_description_get_file(description, choices_.of(kCounts), or_null(file)) < 0,
+            "augur_model_description_get_file");
+    augur_model_description_free(description);
+  }
+
   void call() {
     switch (choices_.below(40)) {
       case 0:
@@ -702,6 +726,8 @@ class RandomCalls {
         return free_silently(&Handles::results, "augur_result_free", augur_result_free);
       case 17:
         return read_library();
+      case 20:
+        return describe();
       case 18:
       case 19:
         return use_costs();

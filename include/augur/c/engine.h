@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "augur/c/model.h"
 #include "augur/c/request.h"
 #include "augur/c/result.h"
 
@@ -15,6 +16,16 @@ typedef struct augur_engine augur_engine;
 
 /* While loading, on the thread that loads: what is loaded, and the fraction done, 0 to 1. 0 aborts it. */
 typedef int32_t (*augur_progress_callback)(const char* what, double fraction, void* user);
+
+/* How much a line of the log matters; later versions may have more levels. */
+enum {
+  AUGUR_LOG_DEBUG = 0,  /* for who looks for a fault */
+  AUGUR_LOG_INFO = 1,   /* what was loaded, and what was chosen for it */
+  AUGUR_LOG_WARNING = 2 /* what a user should know though the work goes on */
+};
+/* A line without its end, valid during the call. On the threads that load, generate, or are a session's, one
+ * line at a time. */
+typedef void (*augur_log_callback)(int32_t level, const char* text, void* user);
 
 typedef struct augur_engine_options {
   size_t size;
@@ -68,6 +79,9 @@ typedef struct augur_engine_options {
   int64_t template_bytes;        /* most bytes of the same; 0: the default */
   double grammar_seconds;        /* most seconds of compiling a grammar; 0: the default */
   int64_t grammar_bytes;         /* most bytes of the same; 0: the default */
+  augur_log_callback log; /* gets what the engine and its session tell, warnings included; may be NULL */
+  void* log_user;
+  const augur_model_content* model_content; /* in place of the path `model`, then only its name; NULL: none */
 } augur_engine_options;
 
 /* Fills a struct of `size` bytes with defaults: the fields that both the caller and the library know. */
@@ -103,6 +117,8 @@ typedef struct augur_model_info {
   const char* bos_token;   /* as it is written in a text; "" without one */
   const char* eos_token;   /* the first of end_tokens */
   const char* fingerprint; /* equal: the same tokens on any machine (ModelInfo in augur/engine.h) */
+  int64_t hidden;          /* width of a hidden state */
+  int64_t layers;
 } augur_model_info;
 /* 0, or -1 on failure. */
 int32_t augur_engine_get_info(const augur_engine* engine, augur_model_info* info);

@@ -20,6 +20,8 @@ struct outcome {
 struct place {
   const char* model;  /* the stories model's folder */
   const char* folder; /* an empty one, for files */
+  const char* gguf;   /* a GGUF file, of which ids 0 to 9 are tokens */
+  const char* head;   /* a draft head of another model */
 };
 
 /* Each returns NULL, or what was not as the header says. */
@@ -36,6 +38,7 @@ feature feature_templates, feature_tools, feature_chat, feature_chat_ends, featu
     feature_progress, feature_aborted_loading;
 feature feature_session, feature_clients, feature_deadline, feature_ticket_cancel, feature_session_callbacks,
     feature_kept_texts, feature_text_files, feature_session_load, feature_drain, feature_draft_limits;
+feature feature_log, feature_description, feature_memory_estimate, feature_content;
 
 /* --- For the features themselves --- */
 #define FEATURE_TEXT(x) #x

@@ -42,9 +42,14 @@ struct Outcome {
   }
 };
 
-inline std::string feature_model() {
-  return std::string(AUGUR_SOURCE_DIR) + "/models/stories260k";
+inline std::string feature_path(const std::string& below) {
+  return std::string(AUGUR_SOURCE_DIR) + "/" + below;
 }
+inline std::string feature_model() {
+  return feature_path("models/stories260k");
+}
+constexpr const char* kFeatureGguf = "tests/golden/mtp_models/qwen3_5_mtp/model.gguf";
+constexpr const char* kFeatureHead = "models/smollm2-eagle3";
 
 inline EngineOptions usual_feature_options() {
   EngineOptions options;
@@ -70,7 +75,10 @@ inline void expect_same(feature* in_c, const std::function<void(Outcome&)>& in_c
   const TemporaryFolder of_cpp;
   const std::string model = feature_model();
   const std::string folder = of_c.path().string();
-  const place where = {.model = model.c_str(), .folder = folder.c_str()};
+  const std::string gguf = feature_path(kFeatureGguf);
+  const std::string head = feature_path(kFeatureHead);
+  const place where = {
+      .model = model.c_str(), .folder = folder.c_str(), .gguf = gguf.c_str(), .head = head.c_str()};
   const auto found = std::make_unique<outcome>();
   const char* const failure = in_c(&where, found.get());
   ASSERT_EQ(failure, nullptr) << failure << ": " << augur_last_error();

@@ -32,7 +32,7 @@ std::vector<std::string> matches(const std::string& text, const std::string& pat
 
 TEST(CParity, ThePagesTestsAreThoseThatThereAre) {
   std::vector<std::string> tests;
-  for (const char* part : {"request", "engine", "session"}) {
+  for (const char* part : {"request", "engine", "session", "model"}) {
     const std::string source =
         content(kRoot / "tests/unit/c_api" / ("features_" + std::string(part) + "_test.cpp"));
     for (const std::string& name : matches(source, R"(TEST\(CFeatures, (\w+)\))")) tests.push_back(name);
@@ -68,8 +68,9 @@ TEST(CParity, EveryPublicMemberIsInCOrOnThisPage) {
     for (std::size_t at = 0; at != std::string::npos; at = word.find('_', at + 1))
       words.insert(at == 0 ? word : word.substr(at + 1));
   }
-  for (const char* name : {"draft_round", "engine", "infill_tokens", "logprobs", "message", "options",
-                           "sampling_options", "session", "statistics", "template_limits"}) {
+  for (const char* name :
+       {"draft_round", "engine", "infill_tokens", "logprobs", "memory_estimate", "message",
+        "model_description", "options", "sampling_options", "session", "statistics", "template_limits"}) {
     const std::vector<std::string> found =
         members(content(kRoot / "include/augur" / (std::string(name) + ".h")));
     EXPECT_GE(found.size(), 2u) << name;
