@@ -28,8 +28,8 @@
  *
  * Threads: functions that only read an engine (augur_tokenize(), augur_engine_get_info(), augur_render_chat()
  * and their neighbours) may be called from any thread at any time, also while the engine generates or a
- * session uses it. augur_generate(), augur_generate_many(), augur_engine_forget() and
- * augur_engine_measure_costs() may be called by one thread at a time, and
+ * session uses it. augur_generate(), augur_generate_many(), augur_engine_forget(),
+ * augur_engine_measure_costs() and those of augur/c/text_outputs.h may be called by one thread at a time, and
  * by none while a session uses the engine. All functions of sessions, tickets, results and cancel tokens may
  * be called from any thread; their objects end once the calls that use them have returned. A call that breaks
  * these rules, or that a callback must not make, fails at once with AUGUR_ERROR_MISUSE. So does every call
@@ -37,14 +37,17 @@
  * handler.
  *
  * The caller's rounding mode, treatment of denormal numbers and locale do not change results. */
+#include "augur/c/drafter.h"
 #include "augur/c/engine.h"
 #include "augur/c/error.h"
 #include "augur/c/library.h"
 #include "augur/c/memory_estimate.h"
 #include "augur/c/model.h"
+#include "augur/c/policy.h"
 #include "augur/c/request.h"
 #include "augur/c/result.h"
 #include "augur/c/session.h"
+#include "augur/c/text_outputs.h"
 #include "augur/version.h"
 
 #endif

@@ -1,9 +1,11 @@
 #include "c_api/callbacks.h"
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "c_api/given_result.h"
+#include "c_api/own_code.h"
 
 namespace augur::c_api {
 
@@ -73,6 +75,14 @@ RoundCallback round_callback(augur_round_callback callback, void* user) {
                                      .verify_ms = round.verify_ms,
                                      .other_ms = round.other_ms};
     callback(&given, user);
+  };
+}
+
+LogitsProcessor logits_processor(augur_logits_processor callback, void* user) {
+  return [callback, user](std::span<const TokenId> tokens, std::span<float> logits) {
+    require_success("", "logits_processor", [&] {
+      return callback(tokens.data(), tokens.size(), logits.data(), logits.size(), user);
+    });
   };
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/words.h"
 #include "c_api/handles.h"
+#include "c_api/own_code.h"
 #include "c_api/structs.h"
 #include "plan/text.h"
 
@@ -106,6 +107,12 @@ Loading loading_of(const augur_engine_options* given) {
     to.model_content = std::move(given_content.content);
     loading.release = std::move(given_content.release);
   }
+  for (const augur_drafter_type* type :
+       array("custom_drafters", from.custom_drafters, from.custom_drafter_count))
+    to.custom_drafters.push_back(drafter_type_of(type));
+  for (const augur_policy_type* type :
+       array("custom_policies", from.custom_policies, from.custom_policy_count))
+    to.custom_policies.push_back(policy_type_of(type));
   if (from.cancel != nullptr) {
     loading.cancel = held(from.cancel);
     to.cancel = loading.cancel.get();

@@ -6,18 +6,11 @@
 #include "base/words.h"
 #include "c_api/callbacks.h"
 #include "c_api/handles.h"
+#include "c_api/numbered.h"
 #include "c_api/structs.h"
 
 namespace augur::c_api {
 namespace {
-
-/// Of an enumeration that C has as a number.
-template <class Enum>
-Enum numbered(const char* field, std::int64_t value, Enum last) {
-  if (value < 0 || value > static_cast<std::int64_t>(last))
-    throw Error(refused(field), "{} is {}: expected 0 to {}", field, value, static_cast<int>(last));
-  return static_cast<Enum>(value);
-}
 
 /// Sizes of elements where the caller says none, version 1 has these.
 constexpr std::size_t kFirstToolCall = 3 * sizeof(void*);
@@ -148,6 +141,8 @@ Asked asked_by(const augur_request* given) {
     asked.cancel = held(from.cancel);
     to.cancel = asked.cancel.get();
   }
+  if (from.logits_processor != nullptr)
+    to.logits_processors.push_back(logits_processor(from.logits_processor, from.logits_user));
   asked.on_event = event_callback(from.on_event, from.callback_user);
   to.on_prefill = prefill_callback(from.on_prefill, from.callback_user);
   to.on_round = round_callback(from.on_round, from.callback_user);

@@ -693,6 +693,42 @@ class RandomCalls {
     augur_model_description_free(description);
   }
 
+  void use_outputs() {
+    augur_engine* const engine = handle(&Handles::engines);
+    augur_cancel_token* const cancel = choices_.once_in(2) ? nullptr : handle(&Handles::tokens);
+    const std::vector<std::int32_t> given = {1, 403, integer()};
+    const std::int32_t* first = nullptr;
+    std::size_t count = 0;
+    array(given, first, count);
+    std::vector<float> numbers(choices_.below(600));
+    float* const to = rarely() ? nullptr : numbers.data();
+    const std::size_t room = rarely() ? SIZE_MAX : numbers.size();
+    Sized<augur_embed_options> embed{.known = augur_embed_options_default()};
+    embed.known.pooling = integer();
+    embed.known.cancel = cancel;
+    resize(embed);
+    Sized<augur_text_score> score;
+    score.known.size = sizeof(score.known);
+    resize(score);
+    const auto on_rows = [](std::int64_t, const float*, std::size_t, std::size_t, void*) {};
+    switch (choices_.below(5)) {
+      case 0:
+        return refused(augur_logits(engine, first, count, to, room, cancel) < 0, "augur_logits");
+      case 1:
+        return refused(
+            augur_logits_in_parts(engine, first, count, rarely() ? nullptr : +on_rows, nullptr, cancel) < 0,
+            "augur_logits_in_parts");
+      case 2:
+        return refused(augur_hidden_states(engine, first, count, integer(), to, room, cancel) < 0,
+                       "augur_hidden_states");
+      case 3:
+        return refused(augur_embed(engine, first, count, or_null(embed), to, room) < 0, "augur_embed");
+      default:
+        return refused(augur_score(engine, first, count, longer(), to, room, or_null(score), cancel) < 0,
+                       "augur_score");
+    }
+  }
+
   void call() {
     switch (choices_.below(40)) {
       case 0:
@@ -728,6 +764,8 @@ class RandomCalls {
         return read_library();
       case 20:
         return describe();
+      case 21:
+        return use_outputs();
       case 18:
       case 19:
         return use_costs();

@@ -3,7 +3,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "augur/c/drafter.h"
 #include "augur/c/model.h"
+#include "augur/c/policy.h"
 #include "augur/c/request.h"
 #include "augur/c/result.h"
 
@@ -82,6 +84,10 @@ typedef struct augur_engine_options {
   augur_log_callback log; /* gets what the engine and its session tell, warnings included; may be NULL */
   void* log_user;
   const augur_model_content* model_content; /* in place of the path `model`, then only its name; NULL: none */
+  const augur_drafter_type* const* custom_drafters; /* of the program's own, which plans name "@NAME" */
+  size_t custom_drafter_count;
+  const augur_policy_type* const* custom_policies; /* policies, likewise */
+  size_t custom_policy_count;
 } augur_engine_options;
 
 /* Fills a struct of `size` bytes with defaults: the fields that both the caller and the library know. */

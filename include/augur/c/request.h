@@ -101,6 +101,13 @@ typedef void (*augur_prefill_callback)(int64_t done, int64_t total, void* user);
 /* After every step. */
 typedef void (*augur_round_callback)(const augur_draft_round* round, void* user);
 
+/* Changes the logits of one place of a text, in place, before the next token is drawn there: a pure function
+ * of its arguments, as augur/logits_processor.h says. `tokens`: the text up to the place; `logits`: [vocab],
+ * -infinity forbids a token. Return 0 where it fails, which ends the request with an error, any other value
+ * to continue. */
+typedef int32_t (*augur_logits_processor)(const int32_t* tokens, size_t count, float* logits, size_t vocab,
+                                          void* user);
+
 /* How the prompt of a conversation ends. */
 enum {
   AUGUR_CHAT_END_REPLY = 0, /* where the assistant's reply begins */
@@ -162,6 +169,8 @@ typedef struct augur_request {
   augur_prefill_callback on_prefill;
   augur_round_callback on_round;
   void* callback_user;
+  augur_logits_processor logits_processor; /* before the grammar, biases and all of sampling; may be NULL */
+  void* logits_user;
 } augur_request;
 
 void augur_request_init(augur_request* request, size_t size);

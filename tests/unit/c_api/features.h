@@ -39,6 +39,8 @@ feature feature_templates, feature_tools, feature_chat, feature_chat_ends, featu
 feature feature_session, feature_clients, feature_deadline, feature_ticket_cancel, feature_session_callbacks,
     feature_kept_texts, feature_text_files, feature_session_load, feature_drain, feature_draft_limits;
 feature feature_log, feature_description, feature_memory_estimate, feature_content;
+feature feature_logits_processor, feature_logits, feature_hidden_states, feature_embed, feature_score,
+    feature_own_drafter, feature_own_policy;
 
 /* --- For the features themselves --- */
 #define FEATURE_TEXT(x) #x

@@ -32,7 +32,7 @@ std::vector<std::string> matches(const std::string& text, const std::string& pat
 
 TEST(CParity, ThePagesTestsAreThoseThatThereAre) {
   std::vector<std::string> tests;
-  for (const char* part : {"request", "engine", "session", "model"}) {
+  for (const char* part : {"request", "engine", "session", "model", "own_code"}) {
     const std::string source =
         content(kRoot / "tests/unit/c_api" / ("features_" + std::string(part) + "_test.cpp"));
     for (const std::string& name : matches(source, R"(TEST\(CFeatures, (\w+)\))")) tests.push_back(name);
@@ -69,8 +69,9 @@ TEST(CParity, EveryPublicMemberIsInCOrOnThisPage) {
       words.insert(at == 0 ? word : word.substr(at + 1));
   }
   for (const char* name :
-       {"draft_round", "engine", "infill_tokens", "logprobs", "memory_estimate", "message",
-        "model_description", "options", "sampling_options", "session", "statistics", "template_limits"}) {
+       {"custom_drafter", "custom_policy", "draft_round", "drafter_traits", "engine", "infill_tokens",
+        "logprobs", "memory_estimate", "message", "model_description", "options", "sampling_options",
+        "session", "statistics", "template_limits", "text_outputs"}) {
     const std::vector<std::string> found =
         members(content(kRoot / "include/augur" / (std::string(name) + ".h")));
     EXPECT_GE(found.size(), 2u) << name;
