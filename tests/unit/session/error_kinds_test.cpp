@@ -133,7 +133,7 @@ TEST_F(ErrorKinds, OfSessions) {
 }
 
 TEST_F(ErrorKinds, OfWhatRunsAndWaits) {
-  Session session(*engine_, {.parallel = 1, .queue = 1});
+  Session session(*engine_, {.parallel = 1, .queue = 2});
   Request request;
   request.prompt = "Once upon a time";
   std::promise<void> running;
@@ -148,6 +148,7 @@ TEST_F(ErrorKinds, OfWhatRunsAndWaits) {
   };
   const Ticket first = session.submit(request, blocks);
   running.get_future().wait();
+  const Ticket next = session.submit(request);
   const Ticket second = session.submit(request);
   EXPECT_EQ(caught([&] { session.submit(request); }), (Caught{ErrorKind::QueueFull, ""}));
   SubmitOptions of_another;
@@ -160,6 +161,7 @@ TEST_F(ErrorKinds, OfWhatRunsAndWaits) {
   EXPECT_EQ(third.wait().finish_reason, FinishReason::Cancelled);
   EXPECT_EQ(third.wait().error_kind, std::nullopt) << "who cancels a request has no error";
   EXPECT_EQ(first.wait().error_kind, std::nullopt);
+  EXPECT_EQ(next.wait().error_kind, std::nullopt);
   EXPECT_EQ(caught([&] { engine_->generate(request); }), (Caught{ErrorKind::Misuse, ""}));
 }
 
