@@ -104,6 +104,23 @@ std::string said_by(const Result& result) {
   return said + "\n";
 }
 
+std::vector<Request> numeric_requests() {
+  std::vector<Request> all(4);
+  for (Request& request : all) {
+    request.prompt = "Once upon a time I";
+    request.max_tokens = 24;
+    request.logprobs = 1;
+    request.speculation = SpeculationPlan::parse("draft,ngram:p-min=0.05,policy=chain");
+  }
+  all[1].sampling = {.temperature = 0.9, .top_p = 0.95, .min_p = 0.02, .seed = 7};
+  all[2].sampling = all[1].sampling;
+  all[2].grammar = Grammar{
+      .text =
+          R"({"type": "array", "minItems": 3, "items": {"type": "number", "minimum": 0.25, "maximum": 1234.75}})"};
+  all[3].grammar = Grammar{.text = R"({"enum": [1.5, 1234567.25, "Ä", "I"]})"};
+  return all;
+}
+
 /// All that may depend on how numbers are computed, read and written. A session measures costs when it opens,
 /// which takes its time: `session` says whether the same requests go through one, too.
 std::vector<std::string> everything(const Host* host = nullptr, bool session = true) {
@@ -117,20 +134,8 @@ std::vector<std::string> everything(const Host* host = nullptr, bool session = t
       true);
   check();
   Engine& engine = *stories.engine;
-  std::vector<Request> requests(4);
-  for (Request& request : requests) {
-    request.prompt = "Once upon a time I";
-    request.max_tokens = 24;
-    request.logprobs = 1;
-    request.speculation = SpeculationPlan::parse("draft,ngram:p-min=0.05,policy=chain");
-    check();
-  }
-  requests[1].sampling = {.temperature = 0.9, .top_p = 0.95, .min_p = 0.02, .seed = 7};
-  requests[2].sampling = requests[1].sampling;
-  requests[2].grammar = Grammar{
-      .text =
-          R"({"type": "array", "minItems": 3, "items": {"type": "number", "minimum": 0.25, "maximum": 1234.75}})"};
-  requests[3].grammar = Grammar{.text = R"({"enum": [1.5, 1234567.25, "Ä", "I"]})"};
+  const std::vector<Request> requests = numeric_requests();
+  check();
   for (const Request& request : requests) {
     Request watched = request;
     const auto in_callback = [&](auto&&...) { check(); };
@@ -258,17 +263,23 @@ TEST(Environment, LocaleOfTheProgram) {
   ASSERT_EQ(names.size(), 10u);
   usual();
   ASSERT_EQ(setenv("LOCPATH", folder.path().c_str(), 1), 0);
-  for (const std::string& name : names) {
-    for (const Arithmetic& arithmetic : arithmetics()) {
+  const std::vector<Arithmetic> modes = arithmetics();
+  const testing_support::TemplatedStories stories("{{ bos_token }}", true);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    for (std::size_t mode = 0; mode < modes.size(); ++mode) {
+      const auto where = [&] {
+        return fmt::format("{} {} {}", names[i], modes[mode].rounding, modes[mode].flushes);
+      };
       std::optional<Host> host;
       {
         [[maybe_unused]] const LeaksOfLocales unseen;
-        host.emplace(arithmetic, std::locale(name));
+        host.emplace(modes[mode], std::locale(names[i]));
       }
-      EXPECT_EQ(std::setlocale(LC_NUMERIC, nullptr), name);
-      const bool session = name == names.front() && arithmetic == arithmetics().back();
-      EXPECT_EQ(everything(&*host, session), usual())
-          << name << ' ' << arithmetic.rounding << ' ' << arithmetic.flushes;
+      EXPECT_EQ(std::setlocale(LC_NUMERIC, nullptr), names[i]);
+      if (mode == i % modes.size()) EXPECT_EQ(everything(&*host, i == 0), usual()) << where();
+      const std::vector<Request> all = numeric_requests();
+      for (std::size_t r = 0; r < all.size(); ++r)
+        EXPECT_EQ(said_by(stories.engine->generate(all[r])), usual()[r]) << where();
     }
   }
   unsetenv("LOCPATH");
