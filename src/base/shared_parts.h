@@ -56,7 +56,7 @@ class SharedParts {
   /// Drops what no engine uses any more.
   void tidy();
 
-  const ProcessMark process_;
+  const ProcessMark process_{};
   const SharedParts* parents_ = nullptr;  ///< the parent process's, which the child does not touch
   std::mutex mutex_;
   std::condition_variable ended_;
