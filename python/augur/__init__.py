@@ -17,7 +17,9 @@ except ImportError as error:
         "`pip install .` in a clone of Augur builds and installs it."
     ) from error
 
-from augur.engine import Engine, EngineSettings
+from augur.drafters import BuiltInDrafter, Drafter, DrafterSetup, DrafterTraits, DraftRequest, Proposal
+from augur.engine import Engine
+from augur.engine_settings import EngineSettings
 from augur.errors import (
     CancelledError,
     ContextFullError,
@@ -44,8 +46,10 @@ from augur.information import (
     speculation_policies,
     speculation_types,
 )
+from augur.models import MemoryEstimate, ModelDescription, describe_model, estimate_memory
+from augur.policies import DraftedTree, Policy, PolicyRound, PolicySetup, VerifiedRound
 from augur.requests import Grammar, Prompt, RequestOptions
-from augur.results import Node, Result, Round, Speculation, Timings, Token, TokenLogprobs
+from augur.results import Node, Result, Round, Speculation, TextScore, Timings, Token, TokenLogprobs
 from augur.streams import AsyncStream, Stream
 
 __version__: str = _core.build_info().version
@@ -53,9 +57,15 @@ __version__: str = _core.build_info().version
 __all__ = [
     "AsyncStream",
     "BuildInfo",
+    "BuiltInDrafter",
     "CancelledError",
     "ContextFullError",
     "Costs",
+    "DraftRequest",
+    "DraftedTree",
+    "Drafter",
+    "DrafterSetup",
+    "DrafterTraits",
     "Engine",
     "EngineSettings",
     "Error",
@@ -64,12 +74,18 @@ __all__ = [
     "InternalError",
     "Load",
     "MalformedError",
+    "MemoryEstimate",
     "MisuseError",
+    "ModelDescription",
     "ModelInfo",
     "Node",
     "NotFoundError",
     "OutOfMemoryError",
+    "Policy",
+    "PolicyRound",
+    "PolicySetup",
     "Prompt",
+    "Proposal",
     "QueueFullError",
     "RefusedFieldError",
     "RequestOptions",
@@ -79,12 +95,16 @@ __all__ = [
     "SpeculationPolicy",
     "SpeculationType",
     "Stream",
+    "TextScore",
     "TimeIsOverError",
     "Timings",
     "Token",
     "TokenLogprobs",
     "UnsupportedError",
+    "VerifiedRound",
     "build_info",
+    "describe_model",
+    "estimate_memory",
     "speculation_policies",
     "speculation_types",
 ]

@@ -2,116 +2,35 @@
 from __future__ import annotations
 
 import atexit
-import json
 import logging
-import math
 import os
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from augur import _core
-from augur.errors import QueueFullError
+from augur.drafters import Drafter, DrafterSetup
+from augur.drafters import register as register_drafter
+from augur.engine_settings import EngineSettings, options_of
+from augur.errors import QueueFullError, RefusedFieldError
 from augur.information import Costs, Load, ModelInfo, costs_of, info_of, load_of
+from augur.policies import Policy, PolicySetup
+from augur.policies import register as register_policy
 from augur.progress import progress_bar
 from augur.requests import Message, Prompt, RequestOptions, is_batch, request_of
-from augur.results import Result, Token, error_in, result_of, token_of
+from augur.results import Result, TextScore, Token, error_in, result_of, token_of
 from augur.streams import AsyncStream, Stream
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _log = logging.getLogger("augur")
 _open: weakref.WeakSet[Engine] = weakref.WeakSet()
 _SECONDS_AT_EXIT = 10.0
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
-
-
-class EngineSettings(TypedDict, total=False):
-    """The further options of an engine; each has the default of the library, but for `prompt_share`.
-
-    Attributes
-    ----------
-    draft_models : mapping of str to str
-        Further draft models, which plans name as "@NAME".
-    weights : {"auto", "native", "bf16", "f32"}
-        Type of the weights in memory.
-    draft_weights : {"auto", "native", "bf16", "q8_0", "q4_0", "q4_1"}
-    kv : {"auto", "bf16", "q8_0", "f32"}
-        Type of keys and values in memory.
-    law : {"auto", "chain", "blocks"}
-        Order of sums with bf16 weights (docs/law.md).
-    isa : str
-        Instruction set of the kernels; empty: the best.
-    pin_threads : bool
-    datastore : path
-        A file of `augur datastore build`, for "suffix".
-    chat_template, fallback_template : str
-        A Jinja template in place of the model's own; one for a model that has none.
-    template_kwargs : mapping
-        Further variables for the template.
-    template_date : bool
-        Gives the template today's date.
-    cost_cache : path
-        Folder for measured costs; "none": nowhere.
-    parallel : int
-        Requests that are decoded at once.
-    queue : int
-        Requests that may wait for their turn.
-    compilers : int
-        Threads that compile schemas and grammars.
-    prompt_share : float
-        How much new prompts may lengthen a step of requests that generate, as a share of its time. Infinity, the
-        default: most tokens per second; 1, a server's default: steady streams.
-    memory : int
-        Bytes for the caches of requests and of kept texts; 0: `memory_share` of what is available.
-    memory_share : float
-    cache_bytes : int
-        Part of it for texts that are kept for later requests; 0: none is kept.
-    """
-
-    draft_models: Mapping[str, str | os.PathLike[str]]
-    weights: Literal["auto", "native", "bf16", "f32"]
-    draft_weights: Literal["auto", "native", "bf16", "q8_0", "q4_0", "q4_1"]
-    kv: Literal["auto", "bf16", "q8_0", "f32"]
-    law: Literal["auto", "chain", "blocks"]
-    isa: str
-    pin_threads: bool
-    datastore: str | os.PathLike[str]
-    chat_template: str
-    fallback_template: str
-    template_kwargs: Mapping[str, Any]
-    template_date: bool
-    cost_cache: str | os.PathLike[str]
-    parallel: int
-    queue: int
-    compilers: int
-    prompt_share: float
-    memory: int
-    memory_share: float
-    cache_bytes: int
-
-
-_OF_SESSION = frozenset({"parallel", "queue", "compilers", "prompt_share", "memory", "memory_share", "cache_bytes"})
-_PATHS = frozenset({"datastore", "cost_cache"})
-
-
-def _options_of(settings: EngineSettings) -> tuple[_core.EngineOptions, _core.SessionOptions]:
-    options, session = _core.EngineOptions(), _core.SessionOptions()
-    session.prompt_share = math.inf
-    for name, value in settings.items():
-        if name not in EngineSettings.__annotations__:
-            raise TypeError(f"an engine has no option {name!r}")
-        if name == "draft_models":
-            assert isinstance(value, Mapping)
-            for draft, path in value.items():
-                options.add_draft_model(draft, os.fspath(path))
-        elif name == "template_kwargs":
-            options.template_kwargs = json.dumps(value)
-        elif name in _PATHS:
-            setattr(options, name, os.fspath(value))  # type: ignore[call-overload]
-        else:
-            setattr(session if name in _OF_SESSION else options, name, value)
-    return options, session
 
 
 class Engine:
@@ -133,6 +52,10 @@ class Engine:
         Tokens that a text may have; 0: the model's own limit.
     progress : bool or callable
         True: a bar on stderr while the model is loaded. A callable gets what is loaded and the fraction done.
+    drafters : mapping of str to Drafter class, optional
+        Drafters of your own, by the names that plans have with "@".
+    policies : mapping of str to Policy class, optional
+        Policies of your own, likewise.
     **settings
         See `EngineSettings`.
 
@@ -157,16 +80,15 @@ class Engine:
         threads: int = 0,
         context: int = 0,
         progress: bool | Callable[[str, float], object] = False,
+        drafters: Mapping[str, Callable[[DrafterSetup], Drafter]] | None = None,
+        policies: Mapping[str, Callable[[PolicySetup], Policy]] | None = None,
         **settings: Unpack[EngineSettings],
     ) -> None:
-        options, session = _options_of(settings)
-        options.model = os.fspath(model)
-        if draft is not None:
-            options.draft_model = os.fspath(draft)
-        if spec is not None:
-            options.speculation = spec
-        options.threads = threads
-        options.context = context
+        options, session = options_of(model, draft, spec, threads, context, settings)
+        for name, drafter in (drafters or {}).items():
+            register_drafter(options, name, drafter)
+        for name, policy in (policies or {}).items():
+            register_policy(options, name, policy)
         self._parallel = session.parallel
         with progress_bar(progress) as report:
             self._core = _core.SharedEngine(options, session, report)
@@ -356,6 +278,105 @@ class Engine:
         """
         self._core.forget()
 
+    @overload
+    def score(self, text: str | list[int], *, start: int = 1) -> TextScore: ...
+    @overload
+    def score(self, text: list[str] | list[list[int]], *, start: int | Sequence[int] = 1) -> list[TextScore]: ...
+
+    def score(self, text: Any, *, start: int | Sequence[int] = 1) -> TextScore | list[TextScore]:
+        """The log-probabilities of a text's tokens, or of many texts', which are read in common passes.
+
+        Parameters
+        ----------
+        text : str, list of int, or a list of these
+            A text is tokenised as a prompt, with the token for the beginning; ids are used as they are.
+        start : int or sequence of int
+            Index of the first token that is scored, at least 1: those before it are what it continues. One for each
+            text, or for all.
+
+        Returns
+        -------
+        TextScore or list of TextScore
+            The same figures in whatever company a text is read: those of `prompt_logprobs`.
+
+        Raises
+        ------
+        ContextFullError, RefusedFieldError
+        MisuseError
+            While requests run.
+        """
+        many = is_batch(text)
+        texts = list(text) if many else [text]
+        starts = [start] * len(texts) if isinstance(start, int) else list(start)
+        given = [(self._ids(one), first) for one, first in zip(texts, starts, strict=True)]
+        scores = [TextScore(one.logprobs, one.sum, one.greedy) for one in self._core.score(given)]
+        return scores if many else scores[0]
+
+    def logits(self, text: str | Sequence[int]) -> NDArray[np.float32]:
+        """The model's logits after every token.
+
+        Returns
+        -------
+        array of float32, [tokens, vocab]
+            The caller's own.
+
+        Raises
+        ------
+        ContextFullError, RefusedFieldError
+        MisuseError
+            While requests run.
+        """
+        return self._core.logits(self._ids(text))
+
+    def hidden_states(self, text: str | Sequence[int], layer: int) -> NDArray[np.float32]:
+        """The residual stream that enters a layer.
+
+        Parameters
+        ----------
+        text : str or sequence of int
+        layer : int
+            From 0, the embeddings, to `info.layers`, what the last layer leaves, before the final norm.
+
+        Returns
+        -------
+        array of float32, [tokens, hidden]
+            The caller's own.
+
+        Raises
+        ------
+        ContextFullError, RefusedFieldError
+        MisuseError
+            While requests run.
+        """
+        return self._core.hidden_states(self._ids(text), layer)
+
+    def embed(self, text: str | Sequence[int], pooling: Literal["last", "mean"] = "last", *,
+              normalised: bool = True) -> NDArray[np.float32]:
+        """A vector that stands for a text, of the states behind the final norm.
+
+        Parameters
+        ----------
+        text : str or sequence of int
+        pooling : {"last", "mean"}
+            The state of the last token, or the mean of all.
+        normalised : bool
+            Divided by its Euclidean length.
+
+        Returns
+        -------
+        array of float32, [hidden]
+            The caller's own.
+
+        Raises
+        ------
+        ContextFullError, RefusedFieldError
+        MisuseError
+            While requests run.
+        """
+        if pooling not in ("last", "mean"):
+            raise RefusedFieldError(f"pooling is {pooling!r}, not one of last, mean", "pooling")
+        return self._core.embed(self._ids(text), mean=pooling == "mean", normalised=normalised)
+
     def close(self) -> None:
         """Cancels what runs, and frees the model once it has ended. Every further call raises MisuseError."""
         self._core.close()
@@ -380,6 +401,9 @@ class Engine:
 
     def __reduce__(self) -> str:
         raise TypeError("an engine does not pickle; its results do. Each process loads its own")
+
+    def _ids(self, text: str | Sequence[int]) -> list[int]:
+        return self.tokenize(text) if isinstance(text, str) else [int(token) for token in text]
 
     def _submit(self, request: _core.Request, options: RequestOptions, *, pieces: bool) -> _core.Generation:
         return self._core.submit(

@@ -45,6 +45,8 @@ class ModelInfo:
     path, family : str
     vocab : int
         Tokens of its vocabulary.
+    hidden, layers : int
+        Width of a hidden state; transformer layers.
     context : int
         Tokens that a text may have.
     weight_bytes : int
@@ -67,6 +69,8 @@ class ModelInfo:
     path: str
     family: str
     vocab: int
+    hidden: int
+    layers: int
     context: int
     weight_bytes: int
     weights: str
@@ -172,9 +176,9 @@ def build_info() -> BuildInfo:
 
 
 def info_of(given: _core.ModelInfo) -> ModelInfo:
-    return ModelInfo(given.path, given.family, given.vocab, given.context, given.weight_bytes, given.weights, given.isa,
-                     given.law, given.threads, given.has_chat_template, tuple(given.end_tokens), given.bos_token,
-                     given.eos_token, given.fingerprint)
+    return ModelInfo(given.path, given.family, given.vocab, given.hidden, given.layers, given.context,
+                     given.weight_bytes, given.weights, given.isa, given.law, given.threads, given.has_chat_template,
+                     tuple(given.end_tokens), given.bos_token, given.eos_token, given.fingerprint)
 
 
 def _curve_of(given: _core.MeasuredCosts.Curve) -> Curve:

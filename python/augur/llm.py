@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
-from augur.engine import Engine, EngineSettings
+from augur.engine import Engine
+from augur.engine_settings import EngineSettings
 from augur.requests import Message, Prompt, RequestOptions, is_batch
 from augur.results import Result
 from augur.speculative_config import engine_arguments

@@ -7,8 +7,8 @@ lm-eval's command, too. Needs lm-eval, and neither torch nor transformers.
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Unpack
 
 from lm_eval.api.instance import Instance
@@ -18,9 +18,12 @@ from lm_eval.models.utils import has_bos_prefix, normalize_gen_kwargs
 from lm_eval.utils import get_rolling_token_windows, make_disjoint_window
 from tqdm import tqdm
 
-from augur.engine import Engine, EngineSettings
+from augur.engine import Engine
+from augur.engine_settings import EngineSettings
 from augur.requests import Message, RequestOptions
-from augur.results import TokenLogprobs
+from augur.results import TextScore
+
+_AT_A_TIME = 256  # texts that are scored between two looks at the progress
 
 Scored = tuple[float, bool]
 """The log-probability of a continuation in nats, and whether greedy decoding would have written it."""
@@ -170,32 +173,22 @@ class AugurLM(TemplateLM):
     def _loglikelihood_tokens(self, requests: Sequence[tuple[tuple[str, str] | None, list[int], list[int]]],
                               disable_tqdm: bool = False, **_: Any) -> list[Scored]:
         texts = ((context + continuation)[-self.max_length:] for _, context, continuation in requests)
-        scores = tqdm(self._logprobs_of(texts), total=len(requests), disable=disable_tqdm,
+        asked = ((ids, len(ids) - min(len(continuation), len(ids) - 1))
+                 for ids, (_key, _context, continuation) in zip(texts, requests, strict=True))
+        scores = tqdm(self._scores_of(asked), total=len(requests), disable=disable_tqdm,
                       desc="Running loglikelihood requests")
         answers = []
-        for (key, context, continuation), (ids, logprobs) in zip(requests, scores, strict=True):
-            last = min(len(continuation), len(logprobs))
-            wanted = zip(ids[len(ids) - last:], logprobs[len(logprobs) - last:], strict=True)
-            total, greedy = 0.0, True
-            for token, place in wanted:
-                total += place.logprob
-                greedy = greedy and place.top[0][0] == token
-            answers.append((total, greedy))
+        for (key, _context, _continuation), score in zip(requests, scores, strict=True):
+            answers.append((score.sum, score.greedy))
             if key is not None:
                 self.cache_hook.add_partial("loglikelihood", key, answers[-1])
         return answers
 
-    def _logprobs_of(self, texts: Iterable[list[int]]) -> Iterator[tuple[list[int], tuple[TokenLogprobs, ...]]]:
-        """Each text with the log-probabilities from its second token on: the one place that asks the engine."""
-        given: deque[list[int]] = deque()
-
-        def requests() -> Iterator[tuple[list[int], RequestOptions]]:
-            for ids in texts:
-                given.append(ids)
-                yield ids, {"max_tokens": 0, "logprobs": 1, "prompt_logprobs": True, "speculation": "none"}
-
-        for result in self.engine.generate_each(requests()):
-            yield given.popleft(), result.prompt_logprobs or ()
+    def _scores_of(self, asked: Iterable[tuple[list[int], int]]) -> Iterator[TextScore]:
+        """Scores texts from the given token on, some of them at a time: the one place that asks the engine."""
+        left = iter(asked)
+        while some := list(islice(left, _AT_A_TIME)):
+            yield from self.engine.score([ids for ids, _ in some], start=[first for _, first in some])
 
 
 if "augur" not in model_registry:

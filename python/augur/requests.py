@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, Union
 
 from augur import _core
+from augur.logits_processors import LogitsProcessor, processor_calls
 
 Message = Mapping[str, Any]
 """A turn of a conversation in OpenAI's form: `role`, `content`, `tool_calls`, `tool_call_id`, `name`,
@@ -64,6 +65,10 @@ class RequestOptions(TypedDict, total=False):
         With `logprobs`: of the prompt, too.
     sampled_logprobs : bool
         Of the distribution that is drawn from, not of the model's own.
+    logits_processors : sequence of callable
+        Each gets the ids so far, a read-only array of int32, and the logits of the next token, an array of float32; it
+        changes these in place, or returns others. A pure function: drafted tokens are asked about, too. The engine's
+        thread calls it. What it raises ends this request and is raised by it. Needs NumPy.
     speculation : str
         A plan in its text form in place of the engine's: "ngram", "none", "eagle3,ngram:policy=hetero".
     tools : sequence of dict
@@ -108,6 +113,7 @@ class RequestOptions(TypedDict, total=False):
     logprobs: int | None
     prompt_logprobs: bool
     sampled_logprobs: bool
+    logits_processors: Sequence[LogitsProcessor]
     speculation: str
     tools: Sequence[Mapping[str, Any]]
     template_kwargs: Mapping[str, Any]
@@ -228,6 +234,9 @@ def _set(request: _core.Request, name: str, value: Any) -> None:
             request.set_grammar("json-schema", schema_text(value), "schema")
         case "grammar":
             request.set_grammar(value.kind, value.text, "grammar")
+        case "logits_processors":
+            for processor in value:
+                request.add_logits_processor(processor_calls(processor))
         case "speculation":
             request.set_speculation(value)
         case "tools":

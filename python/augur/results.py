@@ -2,10 +2,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from augur import _core
-from augur.errors import Error, TimeIsOverError, error_of
+from augur.errors import TimeIsOverError, error_of
+from augur.raised import exception_in
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
 
 FinishReason = Literal["stop", "length", "cancelled", "error"]
 
@@ -171,8 +177,9 @@ class Result:
         The same from the prompt's second token on.
     warnings : tuple of str
         Parts of the request's schema or grammar that have no effect although they may be meant to.
-    error : Error or None
-        Why `finish_reason` is "error"; the tokens that were generated before are in the result.
+    error : Exception or None
+        Why `finish_reason` is "error": an `Error`, or what the request's own code raised. The tokens that were
+        generated before are in the result.
     tokens : tuple of Token or None
         With ``trace=True``: the tokens with their proposers.
     rounds : tuple of Round or None
@@ -190,18 +197,63 @@ class Result:
     logprobs: tuple[TokenLogprobs, ...] | None = None
     prompt_logprobs: tuple[TokenLogprobs, ...] | None = None
     warnings: tuple[str, ...] = ()
-    error: Error | None = None
+    error: BaseException | None = None
     tokens: tuple[Token, ...] | None = None
     rounds: tuple[Round, ...] | None = None
 
     def __str__(self) -> str:
         return self.text
 
+    def rounds_frame(self) -> pd.DataFrame:
+        """A frame of the rounds of a result with ``trace=True``, by their numbers: `verified` rows, the tree's `depth`,
+        `accepted` nodes without the root, `drafted`, `next`, `next_text`, `batch_rows`, and the times. Needs pandas.
+
+        Raises
+        ------
+        ValueError
+            The result has no trace.
+        """
+        from augur.frames import rounds_frame
+
+        return rounds_frame(self)
+
+    def nodes_frame(self) -> pd.DataFrame:
+        """A frame of all nodes of all rounds, by round and node: `id`, `text`, `parent`, `depth`, `proposer`,
+        `probability`, `accepted`. Needs pandas.
+
+        Raises
+        ------
+        ValueError
+            The result has no trace.
+        """
+        from augur.frames import nodes_frame
+
+        return nodes_frame(self)
+
     def _repr_html_(self) -> str:
         """The text in a notebook: with ``trace=True`` tinted by who proposed what, and a tree for each round."""
         from augur.display import page_of
 
         return page_of(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextScore:
+    """How probable a text is to the model.
+
+    Attributes
+    ----------
+    logprobs : array of float32, [scored tokens]
+        Of each token after those before it, in nats.
+    sum : float
+        Of these, in double precision.
+    greedy : bool
+        Whether each of these tokens has the largest logit at its place.
+    """
+
+    logprobs: NDArray[np.float32]
+    sum: float
+    greedy: bool
 
 
 def logprobs_of(given: _core.TokenLogprobs) -> TokenLogprobs:
@@ -215,12 +267,15 @@ def token_of(piece: _core.Piece) -> Token:
                  None if logprobs is None else logprobs_of(logprobs))
 
 
-def error_in(given: _core.Result) -> Error | None:
-    """The error that a result ended with."""
+def error_in(given: _core.Result) -> BaseException | None:
+    """What a result ended with: an error of the engine's, or what the request's own code raised, as it was. That is
+    given once."""
     if given.finish_reason != "error":
         return None
     if given.expired:
         return TimeIsOverError(given.error)
+    if (raised := exception_in(given.error)) is not None:
+        return raised
     kind = _core.ErrorKind.INTERNAL if given.error_kind is None else given.error_kind
     return error_of(kind, given.error, _FIELDS.get(given.refused_field, given.refused_field))
 

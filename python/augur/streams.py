@@ -21,6 +21,7 @@ class _Tokens:
         self.finish = finish
         self.ready: deque[Token] = deque()
         self.kept: list[Token] | None = [] if keep else None
+        self.error: BaseException | None = None
 
     def add(self, pieces: list[_core.Piece]) -> None:
         for piece in pieces:
@@ -31,8 +32,9 @@ class _Tokens:
 
     def raise_error(self) -> None:
         """Raises what the generation, which has ended, failed by."""
-        if (error := error_in(self.generation.result())) is not None:
-            raise error
+        self.error = self.error or error_in(self.generation.result())
+        if self.error is not None:
+            raise self.error
 
     def result(self) -> Result:
         self.add(self.generation.take_ready())

@@ -15,8 +15,11 @@
 #include <vector>
 
 #include "augur/build_info.h"
+#include "processors.h"
+#include "python_calls.h"
 #include "shared_engine.h"
 #include "text.h"
+#include "text_outputs.h"
 #include "without_gil.h"
 
 namespace nb = nanobind;
@@ -71,16 +74,19 @@ void bind_generation(nb::module_& module) {
 
 void bind_engine(nb::module_& module) {
   bind_generation(module);
-  nb::class_<SharedEngine>(module, "SharedEngine", "An engine, and the session that all threads share.")
-      .def("__init__", &load, nb::arg("options"), nb::arg("session"), nb::arg("progress").none())
+  nb::class_<SharedEngine> bound(module, "SharedEngine",
+                                 "An engine, and the session that all threads share.");
+  bound.def("__init__", &load, nb::arg("options"), nb::arg("session"), nb::arg("progress").none())
       .def(
           "submit",
           [](SharedEngine& shared, Request& request, int priority, std::string client, double seconds,
              bool pieces, bool rounds) {
+            drop_left_objects();
             SubmitOptions options;
             options.priority = priority;
             options.client = std::move(client);
             options.seconds = seconds;
+            options.on_result = [end = end_of_processors(request)](const Result&) { end(); };
             const WithoutGil others_run;
             return shared.submit(request, std::move(options), {.pieces = pieces, .rounds = rounds});
           },
@@ -129,13 +135,13 @@ void bind_engine(nb::module_& module) {
           "costs",
           [](SharedEngine& shared, bool anew) {
             const WithoutGil others_run;
-            return shared.costs(anew);
+            return shared.alone([&](Engine& engine) { return engine.costs(anew); });
           },
           nb::arg("anew"))
       .def("forget",
            [](SharedEngine& shared) {
              const WithoutGil others_run;
-             shared.forget();
+             shared.alone([](Engine& engine) { engine.forget(); });
            })
       .def("load",
            [](const SharedEngine& shared) {
@@ -145,10 +151,14 @@ void bind_engine(nb::module_& module) {
       .def("take_log", &SharedEngine::take_log)
       .def("close",
            [](SharedEngine& shared) {
-             const WithoutGil others_run;
-             shared.close();
+             {
+               const WithoutGil others_run;
+               shared.close();
+             }
+             drop_left_objects();
            })
       .def("closed", &SharedEngine::closed);
+  bind_text_outputs(module, bound);
   module.def("speculation_types", &speculation_types);
   module.def("speculation_policies", &speculation_policies);
   module.def("build_info", &build_info, nb::rv_policy::reference);

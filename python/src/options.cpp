@@ -7,8 +7,12 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "augur/session.h"
+#include "drafters.h"
+#include "policies.h"
+#include "processors.h"
 #include "text.h"
 
 namespace nb = nanobind;
@@ -73,6 +77,8 @@ void bind_engine_options(nb::module_& module) {
   def_word(options, "draft_weights", &EngineOptions::draft_weights);
   def_word(options, "kv", &EngineOptions::kv);
   def_word(options, "law", &EngineOptions::law);
+  bind_policies(module, options);
+  bind_drafters(module, options);
 
   nb::class_<SessionOptions>(module, "SessionOptions")
       .def(nb::init<>())
@@ -151,6 +157,8 @@ void bind_request(nb::module_& module) {
                 Grammar{value_of<GrammarKind>(kind, "grammar"), std::move(written), std::move(field)};
           },
           nb::arg("kind"), nb::arg("text"), nb::arg("field"))
+      .def("add_logits_processor", &add_logits_processor, nb::arg("call"),
+           "Of bytes of ids, and bytes of a row that it changes.")
       .def(
           "set_speculation",
           [](Request& of, std::string_view plan) { of.speculation = parsed_plan(plan, "speculation"); },

@@ -1,5 +1,6 @@
 #include "shared_engine.h"
 
+#include <nanobind/nanobind.h>
 #include <unistd.h>
 
 #include <utility>
@@ -22,6 +23,12 @@ SharedEngine::SharedEngine(EngineOptions options, const SessionOptions& session)
   loaded_ = std::make_shared<Loaded>(options);
 }
 
+SharedEngine::Loaded::~Loaded() {
+  PyThreadState* const state = PyGILState_Check() == 1 ? PyEval_SaveThread() : nullptr;
+  session.reset();
+  if (state != nullptr) PyEval_RestoreThread(state);
+}
+
 std::unique_lock<std::mutex> SharedEngine::locked(std::mutex& mutex) const {
   return getpid() == process_ ? std::unique_lock(mutex) : std::unique_lock<std::mutex>();
 }
@@ -41,7 +48,10 @@ std::unique_ptr<Generation> SharedEngine::submit(Request request, SubmitOptions 
   const std::shared_ptr<Loaded> now = loaded();
   const std::unique_lock lock = locked(now->mutex);
   if (now->session == nullptr) now->session = std::make_unique<Session>(now->engine, session_options_);
-  options.on_result = [running = running_](const Result&) { --*running; };
+  options.on_result = [running = running_, first = std::move(options.on_result)](const Result& result) {
+    if (first) first(result);
+    --*running;
+  };
   ++*running_;
   try {
     return std::make_unique<Generation>(*now->session, std::move(request), std::move(options), told);
@@ -57,20 +67,6 @@ void SharedEngine::close_idle_session(Loaded& loaded) {
     throw Error(ErrorKind::Misuse, std::string("requests are running; wait until they have ended"));
   }
   loaded.session.reset();
-}
-
-MeasuredCosts SharedEngine::costs(bool anew) {
-  const std::shared_ptr<Loaded> now = loaded();
-  const std::unique_lock lock = locked(now->mutex);
-  close_idle_session(*now);
-  return now->engine.costs(anew);
-}
-
-void SharedEngine::forget() {
-  const std::shared_ptr<Loaded> now = loaded();
-  const std::unique_lock lock = locked(now->mutex);
-  close_idle_session(*now);
-  now->engine.forget();
 }
 
 SessionLoad SharedEngine::load() const {

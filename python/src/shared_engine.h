@@ -34,11 +34,17 @@ class SharedEngine {
 
   /// Error of kind Misuse after close().
   std::shared_ptr<const Engine> engine() const;
+  /// SubmitOptions::on_result is called before anyone sees the end.
   std::unique_ptr<Generation> submit(Request request, SubmitOptions options, Told told);
+  /// Calls `call(engine)`, which has the engine for itself: the session, if there is one, is closed before.
   /// Error of kind Misuse while requests run or wait.
-  MeasuredCosts costs(bool anew);
-  /// The same.
-  void forget();
+  template <class Call>
+  auto alone(Call call) {
+    const std::shared_ptr<Loaded> now = loaded();
+    const std::unique_lock lock = locked(now->mutex);
+    close_idle_session(*now);
+    return call(now->engine);
+  }
   SessionLoad load() const;
   std::vector<LogLines::Line> take_log() { return lines_->take(); }
   /// Cancels what runs, and returns when it has ended. Further calls do nothing.
@@ -48,6 +54,11 @@ class SharedEngine {
  private:
   struct Loaded {
     explicit Loaded(const EngineOptions& options) : engine(options) {}
+    /// Lets go of the interpreter's lock meanwhile if its thread has it: the session's thread may be in, or
+    /// about to call, code of Python's.
+    ~Loaded();
+    Loaded(const Loaded&) = delete;
+    Loaded& operator=(const Loaded&) = delete;
     Engine engine;
     std::mutex mutex;  ///< for the session: held while it is opened, and while the engine itself computes
     std::unique_ptr<Session> session;

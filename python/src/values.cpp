@@ -86,6 +86,8 @@ void bind_information(nb::module_& module) {
       .def_ro("path", &ModelInfo::path)
       .def_ro("family", &ModelInfo::family)
       .def_ro("vocab", &ModelInfo::vocab)
+      .def_ro("hidden", &ModelInfo::hidden)
+      .def_ro("layers", &ModelInfo::layers)
       .def_ro("context", &ModelInfo::context)
       .def_ro("weight_bytes", &ModelInfo::weight_bytes)
       .def_ro("weights", &ModelInfo::weights)

@@ -3,10 +3,10 @@
 
 namespace augur::python {
 
-/// Lets other Python threads run while its scope computes or waits. No thread of the engine ever asks for the
-/// interpreter's lock; only threads that Python has started do, at the end of this scope. They are counted,
-/// so that the interpreter's end can wait for them: a thread that asks for the lock later than that is ended
-/// in the middle of C++ code.
+/// Lets other Python threads run while its scope computes or waits. Threads of the engine ask for the
+/// interpreter's lock only to call users' own code (in_python), which ends when engines are closed; threads
+/// that Python has started do at the end of this scope. These are counted, so that the interpreter's end can
+/// wait for them: a thread that asks for the lock later than that is ended in the middle of C++ code.
 class WithoutGil {
  public:
   /// Error of kind Misuse while the interpreter ends.

@@ -4,8 +4,11 @@ import random
 import sys
 import threading
 
+import pytest
+
 import augur
 from augur import _core
+from own_code import Bigram, Eagle2Tree
 
 THREADS = 8
 WARM = 400
@@ -17,8 +20,9 @@ def resident():
         return int(file.read().split()[1]) * 4096
 
 
-def churn(engine, calls, seed):
-    """So many calls of each kind in random order from all threads, most of which are ended early; what failed."""
+def churn(engine, calls, seed, **more):
+    """So many calls of each kind in random order from all threads, most of which are ended early; what failed. `more`:
+    further options."""
     failures = []
 
     def work(number):
@@ -27,7 +31,7 @@ def churn(engine, calls, seed):
             for _ in range(calls // THREADS):
                 kind = chance.randrange(4)
                 options = {"max_tokens": chance.randrange(1, 64), "temperature": chance.choice([0.0, 1.0]), "seed": chance.randrange(99),
-                           "speculation": chance.choice(["none", "ngram"]), "trace": chance.random() < 0.2}
+                           "speculation": chance.choice(["none", "ngram"]), "trace": chance.random() < 0.2, **more}
                 if kind == 0:
                     engine.generate("Once upon a time", **options)
                 elif kind == 1:
@@ -70,3 +74,18 @@ def test_cancelled_generations_leak_nothing(stories, say):
         assert sys.getrefcount(engine) == references
     say(f"{before >> 20} MiB before, {after >> 20} MiB after")
     assert after <= 1.03 * before
+
+
+def test_own_code_leaks_nothing(stories):
+    np = pytest.importorskip("numpy")
+
+    def no_repeats(ids, row):
+        row[ids[-1]] = -np.inf
+
+    own = {"drafters": {"bigram": Bigram}, "policies": {"tree": Eagle2Tree}}
+    with augur.Engine(stories, cache_bytes=0, spec="@bigram:policy=@tree", **own) as engine:
+        before = sys.getrefcount(no_repeats)
+        more = {"logits_processors": [no_repeats], "speculation": "@bigram:policy=@tree"}
+        assert churn(engine, WARM, 2, **more) == []
+    assert generations() == 0
+    assert sys.getrefcount(no_repeats) == before + 1  # `more`

@@ -98,8 +98,8 @@ def test_a_long_text_rolls_through_the_context(engine):
     text = "One day the girl went to the park with her mom. " * 4
     ids = engine.tokenize(text, part=True)
     counted = []
-    logprobs_of = short._logprobs_of
-    short._logprobs_of = lambda texts: logprobs_of(counted.append(ids) or ids for ids in texts)
+    scores_of = short._scores_of
+    short._scores_of = lambda asked: scores_of(counted.append(ids) or (ids, first) for ids, first in asked)
     (rolled,) = short.loglikelihood_rolling(asked("loglikelihood_rolling", (text,)), disable_tqdm=True)
     assert len(counted) > 1 and max(map(len, counted)) <= 16
     (whole,) = AugurLM(engine).loglikelihood_rolling(asked("loglikelihood_rolling", (text,)), disable_tqdm=True)

@@ -12,7 +12,8 @@ import pyarrow
 import pyarrow.parquet
 from ray.data import ActorPoolStrategy, Dataset
 
-from augur.engine import Engine, EngineSettings
+from augur.engine import Engine
+from augur.engine_settings import EngineSettings
 from augur.requests import Prompt, RequestOptions
 
 _COLUMNS = pyarrow.schema([("text", pyarrow.string()), ("ids", pyarrow.list_(pyarrow.int32())),
