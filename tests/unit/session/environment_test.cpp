@@ -276,7 +276,9 @@ TEST(Environment, LocaleOfTheProgram) {
         host.emplace(modes[mode], std::locale(names[i]));
       }
       EXPECT_EQ(std::setlocale(LC_NUMERIC, nullptr), names[i]);
-      if (mode == i % modes.size()) EXPECT_EQ(everything(&*host, i == 0), usual()) << where();
+      if (mode == i % modes.size()) {
+        EXPECT_EQ(everything(&*host, i == 0), usual()) << where();
+      }
       const std::vector<Request> all = numeric_requests();
       for (std::size_t r = 0; r < all.size(); ++r)
         EXPECT_EQ(said_by(stories.engine->generate(all[r])), usual()[r]) << where();
