@@ -150,7 +150,8 @@ class Session {
   /// many requests wait, and std::runtime_error after drain() or if Request::cancel is set.
   Ticket submit(Request request, SubmitOptions options = {});
   /// Writes the longest kept beginning of a text to a file: its tokens and the caches of the model and the
-  /// drafters. `done` is called once, on a thread of the session; so are those of the functions below.
+  /// drafters. `done` is called once, on a thread of the session; so are those of the functions below. It may
+  /// be empty. What it throws is dropped.
   using TextFileCallback = std::function<void(const TextFile&)>;
   void save_text(std::vector<TokenId> tokens, std::string path, TextFileCallback done, TextOwner owner = {});
   /// Reads a file of save_text() and keeps its text, for the same model and formats. Requests of `owner` with
@@ -161,8 +162,8 @@ class Session {
   /// of the longest.
   void forget_text(std::vector<TokenId> tokens, TextFileCallback done, TextOwner owner = {});
 
-  /// Calls `done` on the session's own thread between two steps, which shows that the thread works. `done`
-  /// must not throw.
+  /// Calls `done` on the session's own thread between two steps, which shows that the thread works. What it
+  /// throws is dropped; an empty one is an error.
   void ping(std::function<void()> done);
   /// Accepts no more requests, and returns when all have ended. Requests still running after `seconds` are
   /// cancelled; returns their number. Must not be called from a callback.

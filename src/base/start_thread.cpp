@@ -4,8 +4,10 @@
 #include <signal.h>
 
 #include <string>
+#include <system_error>
 #include <utility>
 
+#include "base/error.h"
 #include "base/own_environment.h"
 
 namespace augur {
@@ -32,11 +34,15 @@ class SignalsBlocked {
 
 std::thread start_thread(const char* name, std::function<void()> body) {
   const SignalsBlocked blocked;
-  return std::thread([name = std::string(name), body = std::move(body)] {
-    pthread_setname_np(pthread_self(), name.c_str());
-    const OwnEnvironment environment;
-    body();
-  });
+  try {
+    return std::thread([name = std::string(name), body = std::move(body)] {
+      pthread_setname_np(pthread_self(), name.c_str());
+      const OwnEnvironment environment;
+      body();
+    });
+  } catch (const std::system_error& error) {
+    throw Error(ErrorKind::OutOfMemory, "thread {}: cannot be started: {}", name, error.what());
+  }
 }
 
 }  // namespace augur

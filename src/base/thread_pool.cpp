@@ -106,10 +106,9 @@ ThreadPool::ThreadPool(int threads, bool pin, CoreWatch::Source company)
     for (; rank < size_; ++rank)
       workers_[static_cast<std::size_t>(rank - 1)].thread =
           start_thread("augur-team", [this, rank] { worker(rank); });
-  } catch (const std::system_error& error) {
+  } catch (const Error& error) {
     stop();
-    throw Error(ErrorKind::OutOfMemory, "threads: only {} of {} could be started: {}", rank, size_,
-                error.what());
+    throw Error(error.cause(), "threads: only {} of {} could be started: {}", rank, size_, error.what());
   }
   for (std::size_t i = 0; pin_ && i < workers_.size(); ++i) {
     const int error = bind_thread(workers_[i].thread, std::span(&cpus_[i + 1], 1));

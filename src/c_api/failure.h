@@ -11,12 +11,15 @@ void note(const std::exception_ptr& thrown) noexcept;
 /// The thread's last call has not failed.
 void forget_failure() noexcept;
 
-/// Runs `body`; an exception becomes `failure` and the thread's last error.
+/// Runs `body`; an exception becomes `failure` and the thread's last error. If it returns, there is none,
+/// also where a call in a callback has failed.
 template <class Body, class Value = std::invoke_result_t<Body>>
 Value guarded(Body&& body, Value failure = {}) noexcept {
   try {
     forget_failure();
-    return body();
+    Value value = body();
+    forget_failure();
+    return value;
   } catch (...) {
     note(std::current_exception());
   }

@@ -76,7 +76,10 @@ class OwnDrafter final : public CustomDrafter {
     traits_ = traits_of(traits);
   }
   ~OwnDrafter() override {
-    if (type_.destroy != nullptr) type_.destroy(own_, type_.user);
+    try {
+      if (type_.destroy != nullptr) type_.destroy(own_, type_.user);
+    } catch (...) {  // of a callback in C++, which nobody can be told
+    }
     free_handle(built_in_);
   }
   OwnDrafter(const OwnDrafter&) = delete;

@@ -46,7 +46,10 @@ class OwnPolicy final : public CustomPolicy {
     if (own_ == nullptr) throw_failed(whose_, "make");
   }
   ~OwnPolicy() override {
-    if (type_.destroy != nullptr) type_.destroy(own_, type_.user);
+    try {
+      if (type_.destroy != nullptr) type_.destroy(own_, type_.user);
+    } catch (...) {  // of a callback in C++, which nobody can be told
+    }
   }
   OwnPolicy(const OwnPolicy&) = delete;
   OwnPolicy& operator=(const OwnPolicy&) = delete;

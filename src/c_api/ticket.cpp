@@ -20,18 +20,18 @@ int32_t augur_ended(const augur_ticket* ticket) {
 }
 
 augur_result* augur_wait(const augur_ticket* ticket) {
-  return guarded([&] {
+  std::exception_ptr failure;
+  augur_result* const given = guarded([&] {
     augur::Result result = held(ticket)->wait();
-    std::exception_ptr failure;
     if (result.finish_reason == augur::FinishReason::Error) {
       failure = std::make_exception_ptr(augur::Error(
           {result.error_kind.value_or(augur::ErrorKind::Internal), result.refused_field}, result.error));
       if (result.tokens.empty()) std::rethrow_exception(failure);
     }
-    auto* const given = give<augur_result>(std::make_shared<GivenResult>(std::move(result)));
-    if (failure) note(failure);
-    return given;
+    return give<augur_result>(std::make_shared<GivenResult>(std::move(result)));
   });
+  if (given != nullptr && failure) note(failure);
+  return given;
 }
 
 int64_t augur_ticket_warnings(const augur_ticket* ticket, char* text, size_t capacity) {

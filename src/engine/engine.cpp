@@ -443,6 +443,7 @@ std::vector<float> Engine::logits(std::span<const TokenId> tokens, const std::at
 
 void Engine::logits(std::span<const TokenId> tokens, const LogitsCallback& on_rows,
                     const std::atomic<bool>* cancel) {
+  if (!on_rows) throw Error(refused("on_rows"), "logits(): expected a callback");
   const InUse engine(impl_, "logits()");
   TextReader(*engine->target->model, cancel).logits(tokens, hosted(on_rows));
 }
@@ -471,6 +472,7 @@ TextScore Engine::score(std::span<const TokenId> tokens, std::int64_t from, cons
 
 void Engine::score_many(std::span<const ScoredText> texts, const ScoreCallback& on_score,
                         const std::atomic<bool>* cancel) {
+  if (!on_score) throw Error(refused("on_score"), "score_many(): expected a callback");
   const InUse engine(impl_, "score_many()");
   TextReader(*engine->target->model, cancel).score(texts, hosted(on_score));
 }

@@ -117,8 +117,14 @@ augur::MemoryEstimate augur::estimate_memory(const EngineOptions& options, int p
 }
 
 augur::MemoryEstimate augur::estimate_memory(const EngineOptions& options, const SessionOptions& session) {
+  if (session.memory < 0 || session.cache_bytes < 0) {
+    throw Error(refused(session.memory < 0 ? "memory" : "cache_bytes"),
+                "a session's {} bytes: expected 0 or more", std::min(session.memory, session.cache_bytes));
+  }
   MemoryEstimate estimate = estimate_memory(options, session.parallel);
-  estimate.kept = session.cache_bytes;
+  constexpr std::int64_t kMost = std::int64_t{1} << 60;  // so that sums of estimates are numbers
+  estimate.texts = std::min(estimate.texts, kMost);
+  estimate.kept = std::min(session.cache_bytes, kMost);
   if (session.memory > 0) {
     estimate.texts = std::min(estimate.texts, session.memory);
     estimate.kept = std::min(estimate.kept, session.memory - estimate.texts);

@@ -57,7 +57,8 @@ void MappedFile::map(int descriptor) {
   if (size == 0) return;  // an empty mapping is not allowed
   void* const address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
   if (address == MAP_FAILED)
-    throw Error(ErrorKind::NotFound, "{}: cannot map: {}", path_, std::strerror(errno));
+    throw Error(errno == ENOMEM ? ErrorKind::OutOfMemory : ErrorKind::NotFound, "{}: cannot map: {}", path_,
+                std::strerror(errno));
   keeper_ = std::shared_ptr<const void>(
       address, [size](const void* mapped) { munmap(const_cast<void*>(mapped), size); });
   data_ = static_cast<const std::byte*>(address);

@@ -336,10 +336,24 @@ class __attribute__((visibility("hidden"))) Session::Impl {
       } catch (...) {
         file.emplace().error = failed(std::current_exception()).error;
       }
-      if (!file) return;
-      const HostEnvironment host;
-      done(*file);
+      if (!file || !done) return;
+      tell([&] { done(*file); });
     };
+  }
+
+  /// What a callback throws that has nobody to tell it to, is dropped.
+  template <class Call>
+  static void tell(const Call& call) {
+    try {
+      const HostEnvironment host;
+      call();
+    } catch (...) {
+    }
+  }
+
+  void ping(std::function<void()> done) {
+    if (!done) throw Error(refused("done"), "Session::ping(): expected a callback");
+    post([done = std::move(done)] { tell(done); });
   }
 
   /// On the session's thread, between two steps.
@@ -866,7 +880,7 @@ void Session::forget_text(std::vector<TokenId> tokens, TextFileCallback done, Te
 // NOLINTEND(performance-unnecessary-value-param)
 
 void Session::ping(std::function<void()> done) {
-  impl_->post(hosted(std::move(done)));
+  impl_->ping(std::move(done));
 }
 
 std::size_t Session::drain(double seconds) {

@@ -80,6 +80,7 @@ static int32_t on_token(const char* text, size_t length, int32_t token, void* us
   (void)token;
   if (asked->rounds++ > 0 || asked->failure != NULL) return 1;
   asked->failure = in_generate(asked->engine);
+  augur_tokenize(NULL, "Lily", NULL, 0); /* a failure that is the callback's own */
   if (asked->failure != NULL) return 1;
   if (pthread_create(&other, NULL, beside_generate, asked) != 0) {
     asked->failure = "pthread_create";
@@ -99,6 +100,7 @@ const char* misuse_of_an_engine(const char* model) {
   result = augur_generate(asked.engine, &outer, on_token, &asked);
   if (asked.failure != NULL) return asked.failure;
   CHECK(result != NULL);
+  CHECK(augur_last_error_kind() == AUGUR_ERROR_NONE && augur_last_error()[0] == '\0');
   CHECK(asked.rounds == 12 || asked.rounds == 13);
   augur_result_free(result);
 

@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <thread>
 
 #include "augur/engine.h"
@@ -356,6 +357,11 @@ TEST(EstimatedMemory, IsBoundedByASession) {
   EXPECT_EQ(estimate.texts + estimate.kept, session.memory);
   EXPECT_EQ(estimate.most(), estimate.loaded() + session.memory);
   EXPECT_THAT(error_of([] { estimate_memory(options_of(stories_path()), 0); }), HasSubstr("expected 1"));
+  const SessionOptions endless{.cache_bytes = std::numeric_limits<std::int64_t>::max()};
+  EXPECT_GT(estimate_memory(options_of(stories_path()), endless).most(), 0);
+  EXPECT_THAT(
+      error_of([] { estimate_memory(options_of(stories_path()), SessionOptions{.cache_bytes = -1}); }),
+      HasSubstr("expected 0 or more"));
 }
 
 TEST(EstimatedMemory, IsWhatLoadingTakes) {

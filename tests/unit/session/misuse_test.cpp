@@ -10,6 +10,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -178,6 +179,22 @@ TEST_F(MisuseTest, AnEngineMayEndInItsOwnCallback) {
     return true;
   });
   EXPECT_EQ(result.tokens, ids());
+}
+
+TEST_F(MisuseTest, CallbacksAboutTextsMayBeEmptyAndMayThrow) {
+  const std::unique_ptr<Engine> engine = another();
+  Session session(*engine);
+  EXPECT_EQ(session.submit(request()).wait().tokens, ids());
+  const auto throws = [](const TextFile&) { throw std::runtime_error("nobody hears it"); };
+  for (const Session::TextFileCallback& done :
+       {Session::TextFileCallback(), Session::TextFileCallback(throws)}) {
+    session.save_text(engine->prompt_tokens(request()), "/no/such/folder/text", done);
+    session.load_text("/no/such/text", done);
+    session.forget_text({1, 2, 3}, done);
+  }
+  session.ping([] { throw std::runtime_error("nobody hears it"); });
+  EXPECT_THROW(session.ping({}), Error);
+  EXPECT_EQ(session.submit(request()).wait().tokens, ids());
 }
 
 TEST_F(MisuseTest, WhatHasBeenMovedFromSaysSo) {
