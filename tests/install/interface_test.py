@@ -4,8 +4,8 @@
 usage: interface_test.py SOURCE LIBRARY
 
 Each public C++ header has its names in the inline namespace of the binary interface's number (version.h), but for
-forward declarations of what is not public. The library exports the functions that augur.h and its parts declare, and of C++ only
-functions and data of that namespace's classes: no templates, no inline functions, nothing of an implementation. It
+forward declarations of what is not public. The library exports the functions that augur.h and its parts declare, and of
+C++ only functions and data of that namespace's classes: no templates, no inline functions, nothing of an implementation. It
 needs the libraries that docs/abi.md names, and its SONAME has the number.
 """
 import pathlib
@@ -60,8 +60,9 @@ for kind, name in exported:
         problems.append(f"exported: {name} is not of the interface")
     elif "<" in plain or re.search(r"::(Impl|State)\b", name):
         problems.append(f"exported: {name} is of the implementation")
-    elif kind not in ("T", "R", "V" if " for " in name else "u"):
-        problems.append(f"exported: {name} has kind {kind} of nm: inline functions are the program's own")
+    elif kind not in ("T", "R", "V" if " for " in name else "T"):
+        problems.append(f"exported: {name} has kind {kind} of nm: inline functions are the program's own, and a unique "
+                        "symbol (u) keeps the library from being unloaded")
 
 dynamic = output("readelf", "-dW", library)
 soname = re.search(r"SONAME.*\[(.*)\]", dynamic).group(1)
