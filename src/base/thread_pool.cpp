@@ -4,7 +4,6 @@
 #include <cstring>
 #include <optional>
 #include <span>
-#include <system_error>
 #include <utility>
 
 #include "base/affinity.h"

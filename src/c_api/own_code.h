@@ -33,6 +33,15 @@ void require_success(std::string_view whose, std::string_view function, Call&& c
   if (call() == 0) throw_failed(whose, function);
 }
 
+/// Lets go of what `make` gave. What a function in C++ throws there, nobody can be told.
+template <class Type>
+void destroy(const Type& type, void* own) noexcept {
+  try {
+    if (type.destroy != nullptr) type.destroy(own, type.user);
+  } catch (...) {
+  }
+}
+
 /// Settings as C has them. Points into what it was made of.
 struct FlatSettings {
   explicit FlatSettings(const std::map<std::string, std::string>& settings) {

@@ -76,10 +76,7 @@ class OwnDrafter final : public CustomDrafter {
     traits_ = traits_of(traits);
   }
   ~OwnDrafter() override {
-    try {
-      if (type_.destroy != nullptr) type_.destroy(own_, type_.user);
-    } catch (...) {  // of a callback in C++, which nobody can be told
-    }
+    destroy(type_, own_);
     free_handle(built_in_);
   }
   OwnDrafter(const OwnDrafter&) = delete;

@@ -45,12 +45,7 @@ class OwnPolicy final : public CustomPolicy {
     own_ = type_.make(&given, type_.user);
     if (own_ == nullptr) throw_failed(whose_, "make");
   }
-  ~OwnPolicy() override {
-    try {
-      if (type_.destroy != nullptr) type_.destroy(own_, type_.user);
-    } catch (...) {  // of a callback in C++, which nobody can be told
-    }
-  }
+  ~OwnPolicy() override { destroy(type_, own_); }
   OwnPolicy(const OwnPolicy&) = delete;
   OwnPolicy& operator=(const OwnPolicy&) = delete;
 

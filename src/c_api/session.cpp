@@ -41,8 +41,8 @@ augur::TextOwner owner_of(const augur_text_owner* given) {
 }
 
 augur::Session::TextFileCallback text_file_callback(augur_text_file_callback done, void* user) {
+  if (done == nullptr) return {};
   return [done, user](const augur::TextFile& file) {
-    if (done == nullptr) return;
     const augur_text_file given = {.size = sizeof(augur_text_file),
                                    .tokens = file.tokens,
                                    .bytes = file.bytes,

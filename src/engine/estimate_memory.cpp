@@ -9,9 +9,10 @@
 #include "draft/detect.h"
 #include "draft/draft_weights.h"
 #include "engine/model_content.h"
+#include "engine/session_check.h"
 #include "files/part_location.h"
 #include "files/weight_store.h"
-#include "kernels/quant_panel.h"
+#include "kernels/packed_matrix.h"
 #include "model/families.h"
 #include "model/model_size.h"
 
@@ -31,10 +32,6 @@ struct DraftSize {
   std::int64_t stored = 0, weights = 0, token = 0;
 };
 
-std::int64_t packed_bytes(DType type, std::int64_t n, std::int64_t k) {
-  return PackedMatrix(type, n, k).bytes();
-}
-
 /// A head's, or that of a model's own layers that draft: all matrices whose names begin with `prefix`.
 DraftSize head_size(const WeightStore& store, std::string_view prefix, const WeightForm& form,
                     const ModelSize& target) {
@@ -47,8 +44,7 @@ DraftSize head_size(const WeightStore& store, std::string_view prefix, const Wei
     if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1 || is_integer(tensor.dtype) ||
         name.ends_with("embed_tokens.weight"))
       continue;
-    const bool kept = form.native && quant_kind(tensor.dtype);
-    size.weights += packed_bytes(kept ? tensor.dtype : form.packed_type(shape[1]), shape[0], shape[1]);
+    size.weights += PackedMatrix(form.packed_type(tensor.dtype, shape[1]), shape[0], shape[1]).bytes();
     if (name.ends_with("k_proj.weight"))
       size.token += 2 * shape[0] * block_shape(target.cache.shape().type).bytes /
                     block_shape(target.cache.shape().type).elements;
@@ -117,10 +113,7 @@ augur::MemoryEstimate augur::estimate_memory(const EngineOptions& options, int p
 }
 
 augur::MemoryEstimate augur::estimate_memory(const EngineOptions& options, const SessionOptions& session) {
-  if (session.memory < 0 || session.cache_bytes < 0) {
-    throw Error(refused(session.memory < 0 ? "memory" : "cache_bytes"),
-                "a session's {} bytes: expected 0 or more", std::min(session.memory, session.cache_bytes));
-  }
+  check(session);
   MemoryEstimate estimate = estimate_memory(options, session.parallel);
   constexpr std::int64_t kMost = std::int64_t{1} << 60;  // so that sums of estimates are numbers
   estimate.texts = std::min(estimate.texts, kMost);

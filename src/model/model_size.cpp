@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/quant_panel.h"
+#include "kernels/packed_matrix.h"
 #include "model/families.h"
 #include "model/layer_stack.h"
 #include "model/model_choices.h"
@@ -37,9 +37,8 @@ ModelSize size_of(const Checkpoint& checkpoint, const ModelOptions& options) {
   const TensorNames& names = find_family(config.family)->names;
   const StoredTensor& head =
       *checkpoint.weights().find(config.tied_embeddings ? names.embedding : names.head);
-  const bool kept = form.native && quant_kind(head.dtype);
   size.head_bytes =
-      PackedMatrix(kept ? head.dtype : form.packed_type(config.hidden), config.vocab, config.hidden).bytes();
+      PackedMatrix(form.packed_type(head.dtype, config.hidden), config.vocab, config.hidden).bytes();
   for (const auto& [name, tensor] : checkpoint.weights().tensors())
     size.stored_bytes += std::ssize(tensor.bytes);
   return size;

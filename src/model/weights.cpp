@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "kernels/quant_panel.h"
 #include "model/families.h"
 #include "model/weight_packer.h"
 
@@ -50,6 +51,10 @@ void open_weights(WeightPacker& packer, const ModelConfig& config, ModelWeights&
 
 DType WeightForm::packed_type(std::int64_t k) const {
   return quantize && k % block_shape(*quantize).elements == 0 ? *quantize : floats;
+}
+
+DType WeightForm::packed_type(DType stored, std::int64_t k) const {
+  return native && quant_kind(stored) ? stored : packed_type(k);
 }
 
 StoredWeights stored_model(const WeightStore& store, const ModelConfig& config) {

@@ -82,6 +82,8 @@ struct WeightForm {
 
   /// What a matrix with rows of `k` numbers that does not keep its stored values becomes.
   DType packed_type(std::int64_t k) const;
+  /// What a matrix that is stored as `stored` becomes.
+  DType packed_type(DType stored, std::int64_t k) const;
 };
 
 struct ModelWeights {

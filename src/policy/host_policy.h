@@ -8,8 +8,7 @@
 
 namespace augur {
 
-/// The policies of a CustomPolicyType with these settings, as a PolicyModel. Throws Error for bounds that
-/// are out of range.
+/// The policies of a CustomPolicyType, whose bounds are at least 1, with these settings, as a PolicyModel.
 std::unique_ptr<PolicyModel> make_host_policy(const CustomPolicyType& type,
                                               std::map<std::string, std::string> settings);
 

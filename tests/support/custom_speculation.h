@@ -55,6 +55,19 @@ inline void expect_equal_counts(const SpeculationStatistics& a, const Speculatio
   EXPECT_EQ(a.accepted_per_position, b.accepted_per_position);
 }
 
+/// The same texts by the same drafts, of which there are some.
+inline void expect_equal_runs(const std::vector<Result>& found, const std::vector<Result>& expected,
+                              const std::string& plan) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    SCOPED_TRACE(plan + ", request " + std::to_string(i));
+    EXPECT_EQ(found[i].error, "");
+    EXPECT_EQ(found[i].tokens, expected[i].tokens);
+    EXPECT_GT(found[i].speculation.drafted_tokens, 0);
+    expect_equal_counts(found[i].speculation, expected[i].speculation);
+  }
+}
+
 /// Texts of several kinds, some of which begin alike.
 inline std::vector<Request> speculation_requests(std::int64_t tokens = 60) {
   std::vector<Request> requests;

@@ -24,6 +24,7 @@ namespace {
 using testing::HasSubstr;
 using testing_support::error_of;
 using testing_support::expect_equal_counts;
+using testing_support::expect_equal_runs;
 using testing_support::generate_all;
 using testing_support::speculation_requests;
 
@@ -116,13 +117,7 @@ TEST_F(CustomDrafters, DraftWhatTheBuiltInOneDoesAroundIt) {
       engine_->forget();
       const std::vector<Result> around =
           generate_all(*engine_, requests, "@" + (name + std::string(shape)), 3);
-      for (std::size_t i = 0; i < requests.size(); ++i) {
-        SCOPED_TRACE(name + std::string(shape) + ", request " + std::to_string(i));
-        EXPECT_EQ(around[i].error, "");
-        EXPECT_EQ(around[i].tokens, own[i].tokens);
-        EXPECT_GT(around[i].speculation.drafted_tokens, 0);
-        expect_equal_counts(around[i].speculation, own[i].speculation);
-      }
+      expect_equal_runs(around, own, name + std::string(shape));
     }
   }
 }
